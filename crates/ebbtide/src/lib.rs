@@ -1,0 +1,4 @@
+//! Diffusion samplers: learn to draw independent samples from a density known up to a constant.
+
+pub mod stream;
+pub mod target;

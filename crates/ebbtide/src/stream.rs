@@ -1,0 +1,109 @@
+//! Randomness with an address: every draw comes from a stream named by where it is used.
+
+use rand::{Rng, RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
+
+/// What a stream is drawn for. Two purposes never share a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+pub enum Purpose {
+    /// Initial weights of the network.
+    Initialise = 1,
+    /// Noise of generated trajectories, in training.
+    Generate = 2,
+    /// Noise of destroyed trajectories, in training.
+    Destroy = 3,
+    /// Which trajectories the replay buffer hands out.
+    Replay = 4,
+    /// Proposals and acceptances of the local search.
+    LocalSearch = 5,
+    /// Which end points the local-search buffer hands out.
+    Recall = 6,
+    /// Noise of generated trajectories, in evaluation.
+    EvaluateGenerate = 7,
+    /// Noise of destroyed trajectories, in evaluation.
+    EvaluateDestroy = 8,
+    /// Exact draws from a target, in evaluation.
+    ExactDraw = 9,
+    /// A second, independent set of exact draws: the noise floor of a distance.
+    ExactDrawAgain = 10,
+    /// Samples handed to a user.
+    Sample = 11,
+}
+
+/// The first three parts of an address; the fourth, the trajectory, picks the stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Address {
+    /// The run's seed.
+    pub seed: u64,
+    /// What is drawn.
+    pub purpose: Purpose,
+    /// When: the iteration, or 0 where there is none.
+    pub iteration: u64,
+}
+
+impl Address {
+    /// Names a place where randomness is used.
+    pub fn new(seed: u64, purpose: Purpose, iteration: u64) -> Self {
+        Self { seed, purpose, iteration }
+    }
+
+    /// The stream of one trajectory (or chain, or point) at this address.
+    pub fn stream(self, trajectory: usize) -> Stream {
+        let mut key = [0; 32];
+        key[0..8].copy_from_slice(&self.seed.to_le_bytes());
+        key[8..16].copy_from_slice(&(self.purpose as u64).to_le_bytes());
+        key[16..24].copy_from_slice(&self.iteration.to_le_bytes());
+        let mut generator = ChaCha8Rng::from_seed(key);
+        generator.set_stream(trajectory as u64);
+        Stream { generator }
+    }
+}
+
+/// A reproducible sequence of draws.
+///
+/// ```
+/// use ebbtide::stream::{Address, Purpose};
+///
+/// let address = Address::new(0, Purpose::Sample, 0);
+/// assert_eq!(address.stream(3).normal(), address.stream(3).normal());
+/// assert_ne!(address.stream(3).normal(), address.stream(4).normal());
+/// ```
+pub struct Stream {
+    generator: ChaCha8Rng,
+}
+
+impl Stream {
+    /// A draw from N(0, 1).
+    pub fn normal(&mut self) -> f32 {
+        StandardNormal.sample(&mut self.generator)
+    }
+
+    /// A draw from N(0, 1) in double precision.
+    pub fn normal_f64(&mut self) -> f64 {
+        StandardNormal.sample(&mut self.generator)
+    }
+
+    /// A draw from the uniform distribution on [0, 1).
+    pub fn uniform(&mut self) -> f64 {
+        self.generator.random()
+    }
+
+    /// A whole number below `bound`, each equally likely. `bound` is at least 1.
+    pub fn below(&mut self, bound: usize) -> usize {
+        self.generator.random_range(0..bound)
+    }
+
+    /// Fills `out` with independent N(0, 1) draws.
+    pub fn fill_normal(&mut self, out: &mut [f32]) {
+        for value in out {
+            *value = self.normal();
+        }
+    }
+
+    /// 64 random bits.
+    pub fn bits(&mut self) -> u64 {
+        self.generator.next_u64()
+    }
+}

@@ -1,0 +1,111 @@
+//! What is sampled: a density known up to a constant, and whatever else is known about it.
+
+use crate::stream::Stream;
+
+/// An unnormalised density p(x) ∝ exp(log_density(x)) on R^dim.
+///
+/// Only `dim` and `log_density` are asked for. Everything else answers `None` unless a target says
+/// otherwise, so what a target lacks is a value that can be looked at before anything starts.
+///
+/// ```
+/// use ebbtide::target::{Target, TargetError};
+///
+/// struct Bowl;
+///
+/// impl Target for Bowl {
+///     fn dim(&self) -> usize {
+///         2
+///     }
+///     fn log_density(&self, points: &[f32], out: &mut [f32]) -> Result<(), TargetError> {
+///         for (point, value) in points.chunks_exact(2).zip(out) {
+///             *value = -0.5 * (point[0] * point[0] + point[1] * point[1]);
+///         }
+///         Ok(())
+///     }
+/// }
+///
+/// assert!(Bowl.differentiable().is_none());
+/// assert_eq!(Bowl.log_z(), None);
+/// ```
+pub trait Target: Send + Sync {
+    /// The number of coordinates of a point.
+    fn dim(&self) -> usize;
+
+    /// log density, up to a constant, of n points: `points` is n × dim by rows, `out` has n places.
+    fn log_density(&self, points: &[f32], out: &mut [f32]) -> Result<(), TargetError>;
+
+    /// The gradient of the log density, where there is one.
+    fn differentiable(&self) -> Option<&dyn Differentiable> {
+        None
+    }
+
+    /// Exact, independent draws, where they can be made.
+    fn drawable(&self) -> Option<&dyn Drawable> {
+        None
+    }
+
+    /// The logarithm of the normalising constant, where it is known.
+    fn log_z(&self) -> Option<f64> {
+        None
+    }
+
+    /// The modes, where they are known.
+    fn modes(&self) -> Option<&dyn Modes> {
+        None
+    }
+}
+
+/// A target whose log density can be differentiated.
+pub trait Differentiable: Send + Sync {
+    /// As [`Target::log_density`], with ∇ log density of each point in `gradient` (n × dim by rows).
+    fn log_density_and_gradient(
+        &self,
+        points: &[f32],
+        out: &mut [f32],
+        gradient: &mut [f32],
+    ) -> Result<(), TargetError>;
+}
+
+/// A target that can be sampled exactly.
+pub trait Drawable: Send + Sync {
+    /// Writes one exact draw into `point`.
+    fn draw(&self, stream: &mut Stream, point: &mut [f32]);
+}
+
+/// A target whose probability is known to sit in a list of modes.
+pub trait Modes: Send + Sync {
+    /// The share of the probability in each mode; sums to 1.
+    fn weights(&self) -> &[f64];
+
+    /// The mode a point belongs to, or `None` for a point that no mode claims.
+    fn mode_of(&self, point: &[f32]) -> Option<usize>;
+}
+
+/// Why a target could not be evaluated.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TargetError {
+    /// The density itself failed, in its own words.
+    #[error("the density could not be evaluated: {0}")]
+    Failed(String),
+    /// The density answered with something no density can have.
+    #[error("the log density is {value} at x = {point:?} (row {row} of the batch); it must be a number below +∞")]
+    Impossible {
+        /// NaN or +∞.
+        value: f32,
+        /// The row of the batch.
+        row: usize,
+        /// The offending point.
+        point: Vec<f32>,
+    },
+    /// The gradient has a coordinate that is not finite.
+    #[error("the gradient of the log density has {value} in coordinate {coordinate} at x = {point:?}")]
+    Gradient {
+        /// NaN or ±∞.
+        value: f32,
+        /// The coordinate.
+        coordinate: usize,
+        /// The offending point.
+        point: Vec<f32>,
+    },
+}
