@@ -13,9 +13,7 @@ mod kernel;
 #[path = "reference_checks/soft_value.rs"]
 mod soft_value;
 
-use reference::{
-    Backbone, Destruction, DestructionVariance, GenerationVariance, Parameters, Settings,
-};
+use reference::{Backbone, Destruction, DestructionVariance, GenerationVariance, Parameters, Settings};
 
 fn settings(dim: usize, width: usize, depth: usize, times: &[f64]) -> Settings {
     Settings {
@@ -43,12 +41,7 @@ fn every_choice(base: &Settings) -> Vec<Settings> {
             Destruction::Learned(DestructionVariance::Exponential),
         ] {
             for backbone in [Backbone::Shared, Backbone::Separate] {
-                all.push(Settings {
-                    generation_variance,
-                    destruction,
-                    backbone,
-                    ..base.clone()
-                });
+                all.push(Settings { generation_variance, destruction, backbone, ..base.clone() });
             }
         }
     }
@@ -57,10 +50,7 @@ fn every_choice(base: &Settings) -> Vec<Settings> {
 
 fn assert_close(left: f64, right: f64, tolerance: f64, what: &str) {
     let scale = left.abs().max(right.abs()).max(1.0);
-    assert!(
-        (left - right).abs() <= tolerance * scale,
-        "{what}: {left} against {right}"
-    );
+    assert!((left - right).abs() <= tolerance * scale, "{what}: {left} against {right}");
 }
 
 /// Σ left · right over every coordinate.

@@ -89,7 +89,9 @@ pub enum TargetError {
     #[error("the density could not be evaluated: {0}")]
     Failed(String),
     /// The density answered with something no density can have.
-    #[error("the log density is {value} at x = {point:?} (row {row} of the batch); it must be a number below +∞")]
+    #[error(
+        "the log density is {value} at x = {point:?} (row {row} of the batch); it must be a number below +∞"
+    )]
     Impossible {
         /// NaN or +∞.
         value: f32,

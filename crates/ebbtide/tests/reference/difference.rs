@@ -22,10 +22,7 @@ pub struct Estimate {
 /// Row n of the table holds step h/2ⁿ, and column k has the terms up to h^{2k} removed. The entry that agrees best
 /// with both of its parents is taken: further right less is truncated, further down more is rounded away.
 pub fn derivative(f: &dyn Fn(f64) -> f64, at: f64) -> Estimate {
-    let mut best = Estimate {
-        value: f64::NAN,
-        error: f64::INFINITY,
-    };
+    let mut best = Estimate { value: f64::NAN, error: f64::INFINITY };
     let mut above: Vec<f64> = Vec::new();
     let mut step = FIRST_STEP;
     for level in 0..LEVELS {
@@ -48,12 +45,7 @@ pub fn derivative(f: &dyn Fn(f64) -> f64, at: f64) -> Estimate {
 }
 
 /// ∂ loss / ∂ (coordinate `index` of `tensor`).
-pub fn partial(
-    loss: &dyn Fn(&Parameters) -> f64,
-    at: &Parameters,
-    tensor: &str,
-    index: usize,
-) -> Estimate {
+pub fn partial(loss: &dyn Fn(&Parameters) -> f64, at: &Parameters, tensor: &str, index: usize) -> Estimate {
     let moved_to = |value: f64| {
         let mut moved = at.clone();
         moved.get_mut(tensor).expect("a tensor of that name")[index] = value;
@@ -65,11 +57,7 @@ pub fn partial(
 /// d loss(at + s · direction) / ds at s = 0; a direction of length about 1 suits the step.
 ///
 /// Tensors that `direction` leaves out stay put.
-pub fn directional(
-    loss: &dyn Fn(&Parameters) -> f64,
-    at: &Parameters,
-    direction: &Parameters,
-) -> Estimate {
+pub fn directional(loss: &dyn Fn(&Parameters) -> f64, at: &Parameters, direction: &Parameters) -> Estimate {
     let moved_by = |s: f64| {
         let mut moved = at.clone();
         for (name, along) in direction {
@@ -87,11 +75,7 @@ pub fn directional(
 /// Every partial derivative; meant for small networks.
 pub fn gradient(loss: &dyn Fn(&Parameters) -> f64, at: &Parameters) -> Parameters {
     let partials = |name: &String, length: usize| {
-        (0..length)
-            .map(|index| partial(loss, at, name, index).value)
-            .collect()
+        (0..length).map(|index| partial(loss, at, name, index).value).collect()
     };
-    at.iter()
-        .map(|(name, tensor)| (name.clone(), partials(name, tensor.len())))
-        .collect()
+    at.iter().map(|(name, tensor)| (name.clone(), partials(name, tensor.len()))).collect()
 }

@@ -62,9 +62,6 @@ pub fn log_generation(settings: &Settings, target_variance: f64, states: &[f64])
 
 /// log N(x; 0, `target_variance` I).
 pub fn log_target(target_variance: f64, x: &[f64]) -> f64 {
-    let target = Gaussian {
-        mean: vec![0.0; x.len()],
-        variance: vec![target_variance; x.len()],
-    };
+    let target = Gaussian { mean: vec![0.0; x.len()], variance: vec![target_variance; x.len()] };
     target.log_density(x)
 }

@@ -30,9 +30,7 @@ impl Gaussian {
 
     /// mean + √variance ξ.
     pub fn sample(&self, xi: &[f64]) -> Vec<f64> {
-        (0..xi.len())
-            .map(|k| self.mean[k] + self.variance[k].sqrt() * xi[k])
-            .collect()
+        (0..xi.len()).map(|k| self.mean[k] + self.variance[k].sqrt() * xi[k]).collect()
     }
 }
 
@@ -41,10 +39,7 @@ pub fn generation(settings: &Settings, parameters: &Parameters, i: usize, x: &[f
     let d = settings.dim;
     let raw = network::output(settings, parameters, Head::Generation, x, settings.times[i]);
     let delta = settings.delta(i);
-    let mut kernel = Gaussian {
-        mean: vec![0.0; d],
-        variance: vec![0.0; d],
-    };
+    let mut kernel = Gaussian { mean: vec![0.0; d], variance: vec![0.0; d] };
     for k in 0..d {
         let f = raw[k].clamp(-settings.drift_bound, settings.drift_bound);
         let gamma = match settings.generation_variance {
@@ -65,10 +60,7 @@ pub fn destruction(settings: &Settings, parameters: &Parameters, i: usize, x: &[
     let d = settings.dim;
     let (rho, delta) = (settings.rho(i), settings.delta(i));
     let (alpha, beta) = corrections(settings, parameters, i, x);
-    let mut kernel = Gaussian {
-        mean: vec![0.0; d],
-        variance: vec![0.0; d],
-    };
+    let mut kernel = Gaussian { mean: vec![0.0; d], variance: vec![0.0; d] };
     for k in 0..d {
         kernel.mean[k] = alpha[k] * rho * x[k];
         kernel.variance[k] = beta[k] * rho * settings.sigma_squared * delta;
@@ -77,12 +69,7 @@ pub fn destruction(settings: &Settings, parameters: &Parameters, i: usize, x: &[
 }
 
 /// α and β of the destruction step that leaves (x_{i+1}, t_{i+1}).
-fn corrections(
-    settings: &Settings,
-    parameters: &Parameters,
-    i: usize,
-    x: &[f64],
-) -> (Vec<f64>, Vec<f64>) {
+fn corrections(settings: &Settings, parameters: &Parameters, i: usize, x: &[f64]) -> (Vec<f64>, Vec<f64>) {
     let d = settings.dim;
     let Destruction::Learned(form) = settings.destruction else {
         return (vec![1.0; d], vec![1.0; d]);

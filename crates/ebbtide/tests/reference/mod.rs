@@ -2,10 +2,7 @@
 //!
 //! Nothing here uses the library under test. A test includes this module with `mod reference;` and compares
 //! the library's values with these functions, and its gradients with finite differences of these losses.
-#![allow(
-    dead_code,
-    reason = "every integration test compiles its own copy and uses only a part of it"
-)]
+#![allow(dead_code, reason = "every integration test compiles its own copy and uses only a part of it")]
 
 pub mod difference;
 pub mod draw;

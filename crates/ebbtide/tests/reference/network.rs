@@ -37,13 +37,7 @@ impl Head {
 }
 
 /// The raw output of `head` at state x and time t.
-pub fn output(
-    settings: &Settings,
-    parameters: &Parameters,
-    head: Head,
-    x: &[f64],
-    t: f64,
-) -> Vec<f64> {
+pub fn output(settings: &Settings, parameters: &Parameters, head: Head, x: &[f64], t: f64) -> Vec<f64> {
     let trunk = head.trunk(settings.backbone);
     let hidden = trunk_output(settings, parameters, trunk, x, t);
     let layer = format!("{}.head", head.name());
@@ -64,10 +58,7 @@ pub fn tensors(settings: &Settings) -> Vec<(String, usize)> {
     }
     for head in heads {
         let outputs = head.outputs(settings);
-        list.push((
-            format!("{}.head.weight", head.name()),
-            settings.width * outputs,
-        ));
+        list.push((format!("{}.head.weight", head.name()), settings.width * outputs));
         list.push((format!("{}.head.bias", head.name()), outputs));
     }
     list
@@ -102,13 +93,7 @@ fn trunk_tensors(settings: &Settings, trunk: &str) -> Vec<(String, usize)> {
     list
 }
 
-fn trunk_output(
-    settings: &Settings,
-    parameters: &Parameters,
-    trunk: &str,
-    x: &[f64],
-    t: f64,
-) -> Vec<f64> {
+fn trunk_output(settings: &Settings, parameters: &Parameters, trunk: &str, x: &[f64], t: f64) -> Vec<f64> {
     let features = time_features(tensor(parameters, &format!("{trunk}.time.phase")), t);
     let te = gelu_of(&linear(parameters, &format!("{trunk}.time.0"), &features));
     let te = linear(parameters, &format!("{trunk}.time.1"), &te);
@@ -134,11 +119,7 @@ fn time_features(phase: &[f64], t: f64) -> Vec<f64> {
     let h = phase.len();
     let mut features = vec![0.0; 2 * h];
     for k in 0..h {
-        let position = if h == 1 {
-            0.0
-        } else {
-            k as f64 / (h - 1) as f64
-        };
+        let position = if h == 1 { 0.0 } else { k as f64 / (h - 1) as f64 };
         let c = 0.1 + (100.0 - 0.1) * position;
         let angle = c * t + phase[k];
         features[k] = angle.sin();
@@ -170,7 +151,5 @@ fn gelu_of(x: &[f64]) -> Vec<f64> {
 }
 
 fn tensor<'a>(parameters: &'a Parameters, name: &str) -> &'a [f64] {
-    parameters
-        .get(name)
-        .unwrap_or_else(|| panic!("no tensor named {name}"))
+    parameters.get(name).unwrap_or_else(|| panic!("no tensor named {name}"))
 }

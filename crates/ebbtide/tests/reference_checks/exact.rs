@@ -10,10 +10,8 @@ use crate::{assert_close, every_choice, settings};
 
 #[test]
 fn exact_reversal_balances_every_trajectory() {
-    let settings = Settings {
-        destruction: Destruction::Fixed,
-        ..settings(3, 1, 1, &[0.0, 0.1, 0.3, 0.35, 0.8, 1.0])
-    };
+    let settings =
+        Settings { destruction: Destruction::Fixed, ..settings(3, 1, 1, &[0.0, 0.1, 0.3, 0.35, 0.8, 1.0]) };
     let mut draw = Draw::new(21);
     for s_squared in [0.05, 1.0, 1.7, 40.0] {
         for _ in 0..20 {
@@ -59,11 +57,7 @@ fn untrained_network_is_exact_when_the_target_is_brownian() {
         }
         let states = draw.normals(9);
         let l = exact::log_target(1.7, &states[6..]);
-        let batch = Batch {
-            trajectories: &[states],
-            weights: &[1.0],
-            log_density: &[l],
-        };
+        let batch = Batch { trajectories: &[states], weights: &[1.0], log_density: &[l] };
         let ratio = log_ratios(&settings, &p, &p, batch)[0];
         assert_close(ratio, 0.0, 1e-13, "log ratio");
     }
@@ -124,24 +118,14 @@ fn exact_network(settings: &Settings, s_squared: f64) -> Parameters {
 
 #[test]
 fn exact_network_has_no_loss_and_no_gradient() {
-    let settings = Settings {
-        destruction: Destruction::Fixed,
-        ..settings(2, 5, 1, &[0.0, 0.4, 1.0])
-    };
+    let settings = Settings { destruction: Destruction::Fixed, ..settings(2, 5, 1, &[0.0, 0.4, 1.0]) };
     let s_squared = 0.9;
     let p = exact_network(&settings, s_squared);
     let mut draw = Draw::new(24);
     let noise: Vec<Vec<f64>> = (0..3).map(|_| draw.normals(4)).collect();
     let trajectories: Vec<Vec<f64>> = (0..3).map(|_| draw.normals(4)).collect();
-    let l: Vec<f64> = trajectories
-        .iter()
-        .map(|x| exact::log_target(s_squared, &x[2..]) + 2.5)
-        .collect();
-    let batch = Batch {
-        trajectories: &trajectories,
-        weights: &[1.0, 0.4, 0.7],
-        log_density: &l,
-    };
+    let l: Vec<f64> = trajectories.iter().map(|x| exact::log_target(s_squared, &x[2..]) + 2.5).collect();
+    let batch = Batch { trajectories: &trajectories, weights: &[1.0, 0.4, 0.7], log_density: &l };
     let balance = GenerationObjective::TrajectoryBalance { batch, log_z: 2.5 };
     for objective in [balance, GenerationObjective::VarGrad { batch }] {
         let loss = |q: &Parameters| generation_loss(&settings, objective, q, &p);

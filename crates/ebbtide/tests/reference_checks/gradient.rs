@@ -5,8 +5,8 @@ use crate::reference::draw::Draw;
 use crate::reference::kernel::{log_destruction, log_generation};
 use crate::reference::network::random_parameters;
 use crate::reference::objective::{
-    Batch, DestructionObjective, GenerationObjective, destruction_loss, generation_loss,
-    log_ratios, weighted_mean,
+    Batch, DestructionObjective, GenerationObjective, destruction_loss, generation_loss, log_ratios,
+    weighted_mean,
 };
 use crate::reference::{Destruction, Parameters, Settings};
 use crate::{assert_close, every_choice, inner, settings};
@@ -16,10 +16,7 @@ const LOG_DENSITY: [f64; 3] = [-1.3, 0.4, -2.2];
 
 /// A small network under the paper's own C1, the steepest variance that is used.
 fn paper_bounds() -> Settings {
-    Settings {
-        c1: 4.0,
-        ..settings(2, 3, 2, &[0.0, 0.3, 0.5, 1.0])
-    }
+    Settings { c1: 4.0, ..settings(2, 3, 2, &[0.0, 0.3, 0.5, 1.0]) }
 }
 
 /// Parameters of a process, parameters of the other, and three trajectories.
@@ -40,9 +37,8 @@ fn assert_weighted_score(
     at: &Parameters,
 ) {
     let whole = gradient(loss, at);
-    let parts: Vec<Parameters> = (0..scale.len())
-        .map(|b| gradient(&|p: &Parameters| log_prob(p, b), at))
-        .collect();
+    let parts: Vec<Parameters> =
+        (0..scale.len()).map(|b| gradient(&|p: &Parameters| log_prob(p, b), at)).collect();
     assert!(inner(&whole, &whole) > 1e-3, "a gradient worth comparing");
     for (name, tensor) in &whole {
         for k in 0..tensor.len() {
@@ -57,11 +53,7 @@ fn generation_gradients_are_residuals_times_scores() {
     let base = paper_bounds();
     for settings in every_choice(&base) {
         let (live, other, trajectories) = gradient_case(&settings);
-        let batch = Batch {
-            trajectories: &trajectories,
-            weights: &WEIGHTS,
-            log_density: &LOG_DENSITY,
-        };
+        let batch = Batch { trajectories: &trajectories, weights: &WEIGHTS, log_density: &LOG_DENSITY };
         let r = log_ratios(&settings, &live, &other, batch);
         let balance = GenerationObjective::TrajectoryBalance { batch, log_z: 0.9 };
         let vargrad = GenerationObjective::VarGrad { batch };
@@ -92,11 +84,7 @@ fn destruction_gradients_are_residuals_times_scores() {
             continue;
         }
         let (live, other, trajectories) = gradient_case(&settings);
-        let batch = Batch {
-            trajectories: &trajectories,
-            weights: &WEIGHTS,
-            log_density: &LOG_DENSITY,
-        };
+        let batch = Batch { trajectories: &trajectories, weights: &WEIGHTS, log_density: &LOG_DENSITY };
         let r = log_ratios(&settings, &other, &live, batch);
         let mean = weighted_mean(&r, &WEIGHTS);
         let residual = |log_z: f64| -> Vec<f64> {
@@ -107,11 +95,7 @@ fn destruction_gradients_are_residuals_times_scores() {
         let balance = DestructionObjective::TrajectoryBalance { batch, log_z: 0.9 };
         let vargrad = DestructionObjective::VarGrad { batch };
         let tlm = DestructionObjective::TrajectoryLikelihood { batch };
-        for (objective, scale) in [
-            (balance, residual(0.9)),
-            (vargrad, residual(-mean)),
-            (tlm, likelihood),
-        ] {
+        for (objective, scale) in [(balance, residual(0.9)), (vargrad, residual(-mean)), (tlm, likelihood)] {
             assert_weighted_score(
                 &|p| destruction_loss(&settings, objective, p, &other),
                 &|p, b| log_destruction(&settings, p, &trajectories[b]),

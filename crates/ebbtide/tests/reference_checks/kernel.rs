@@ -29,10 +29,7 @@ fn network_of_width_one_is_the_formula_written_out() {
         + w("backbone.0.bias");
     let hidden = gelu(gelu(hidden) * w("backbone.1.weight") + w("backbone.1.bias"));
 
-    for (head, name) in [
-        (Head::Generation, "generation"),
-        (Head::Destruction, "destruction"),
-    ] {
+    for (head, name) in [(Head::Generation, "generation"), (Head::Destruction, "destruction")] {
         let raw = network::output(&settings, &p, head, &[x], t);
         assert_eq!(raw.len(), 2);
         for k in 0..2 {
@@ -92,10 +89,7 @@ fn time_features_run_from_a_tenth_to_a_hundred() {
 
 #[test]
 fn drift_is_clamped_and_flat_outside_the_bound() {
-    let settings = Settings {
-        drift_bound: 0.5,
-        ..settings(1, 2, 1, &[0.0, 0.5, 1.0])
-    };
+    let settings = Settings { drift_bound: 0.5, ..settings(1, 2, 1, &[0.0, 0.5, 1.0]) };
     let mut p = random_parameters(&settings, 0.0, &mut Draw::new(0));
     p.insert("generation.head.bias".into(), vec![2.0, 0.0]);
     let step = kernel::generation(&settings, &p, 1, &[3.0]);

@@ -71,14 +71,8 @@ fn soft_value(settings: &Settings, p: &Parameters, i: usize, x: f64) -> f64 {
 
 #[test]
 fn soft_value_is_log_z_less_divergence() {
-    for destruction in [
-        Destruction::Fixed,
-        Destruction::Learned(DestructionVariance::Bounded),
-    ] {
-        let settings = Settings {
-            destruction,
-            ..settings(1, 4, 2, &[0.0, 0.4, 1.0])
-        };
+    for destruction in [Destruction::Fixed, Destruction::Learned(DestructionVariance::Bounded)] {
+        let settings = Settings { destruction, ..settings(1, 4, 2, &[0.0, 0.4, 1.0]) };
         let p = random_parameters(&settings, 0.6, &mut Draw::new(11));
         let divergence = divergence_by_states(&settings, &p);
         let value = soft_value(&settings, &p, 0, 0.0);

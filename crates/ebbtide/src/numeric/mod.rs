@@ -1,0 +1,15 @@
+//! Matrix products and vector functions: the arithmetic everything else is made of.
+
+pub mod matrix;
+pub mod vector;
+
+pub(crate) use pulp::NullaryFnOnce as Vectorised;
+
+/// Runs `work` compiled for the widest vectors this machine has.
+///
+/// The body of `work` must be `#[inline(always)]` all the way down: only then is it compiled once for
+/// each instruction set. The element-wise functions of [`vector`] use the same IEEE operations on each,
+/// so their results do not depend on which one is picked.
+pub(crate) fn dispatch<Work: Vectorised>(work: Work) -> Work::Output {
+    pulp::Arch::new().dispatch(work)
+}

@@ -1,0 +1,123 @@
+//! Adam on a slice of the flat parameter vector.
+
+use serde::{Deserialize, Serialize};
+
+use crate::numeric::{Vectorised, dispatch};
+
+const FIRST: f64 = 0.9;
+const SECOND: f64 = 0.999;
+const EPSILON: f32 = 1e-8;
+
+/// The moments of Adam, and how many steps made them.
+///
+/// Weight decay is added to the gradient before the moments see it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Adam {
+    first: Vec<f32>,
+    second: Vec<f32>,
+    steps: u64,
+}
+
+impl Adam {
+    /// For `length` parameters.
+    pub fn new(length: usize) -> Self {
+        Self { first: vec![0.0; length], second: vec![0.0; length], steps: 0 }
+    }
+
+    /// How many parameters it looks after.
+    pub fn len(&self) -> usize {
+        self.first.len()
+    }
+
+    /// Whether it looks after none.
+    pub fn is_empty(&self) -> bool {
+        self.first.is_empty()
+    }
+
+    /// Whether both moments have this length and finite values: what a restored optimiser must have.
+    pub(crate) fn is_sound(&self, length: usize) -> bool {
+        self.first.len() == length
+            && self.second.len() == length
+            && self.first.iter().chain(&self.second).all(|moment| moment.is_finite())
+    }
+
+    /// One step down `scale` · `gradient`.
+    pub fn step(&mut self, parameters: &mut [f32], gradient: &[f32], scale: f32, rate: f64, decay: f32) {
+        self.steps += 1;
+        let power = self.steps.min(i32::MAX as u64) as i32;
+        let size = (rate / (1.0 - FIRST.powi(power))) as f32;
+        let correction = (1.0 / (1.0 - SECOND.powi(power)).sqrt()) as f32;
+        let (first, second) = (&mut self.first, &mut self.second);
+        dispatch(Update { parameters, gradient, first, second, scale, size, correction, decay });
+    }
+}
+
+struct Update<'a> {
+    parameters: &'a mut [f32],
+    gradient: &'a [f32],
+    first: &'a mut [f32],
+    second: &'a mut [f32],
+    scale: f32,
+    size: f32,
+    correction: f32,
+    decay: f32,
+}
+
+impl Vectorised for Update<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let n = self.parameters.len();
+        let (gradient, first, second) = (&self.gradient[..n], &mut self.first[..n], &mut self.second[..n]);
+        let (keep_first, keep_second) = (FIRST as f32, SECOND as f32);
+        for i in 0..n {
+            let gradient = self.scale * gradient[i] + self.decay * self.parameters[i];
+            first[i] = keep_first * first[i] + (1.0 - keep_first) * gradient;
+            second[i] = keep_second * second[i] + (1.0 - keep_second) * gradient * gradient;
+            self.parameters[i] -= self.size * first[i] / (second[i].sqrt() * self.correction + EPSILON);
+        }
+    }
+}
+
+/// The factor that brings a gradient of this norm down to `limit`, or 1.
+pub fn clip_scale(norm: f64, limit: f64) -> f32 {
+    if norm > limit { (limit / norm) as f32 } else { 1.0 }
+}
+
+/// The Euclidean norm, summed in double precision.
+pub fn norm(gradient: &[f32]) -> f64 {
+    let mut ways = [0.0_f64; 8];
+    let chunks = gradient.chunks_exact(8);
+    let rest = chunks.remainder();
+    for chunk in chunks {
+        for (way, &value) in ways.iter_mut().zip(chunk) {
+            *way += f64::from(value) * f64::from(value);
+        }
+    }
+    let rest: f64 = rest.iter().map(|&value| f64::from(value) * f64::from(value)).sum();
+    (ways.iter().sum::<f64>() + rest).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_step_has_the_size_of_the_rate() {
+        let mut parameters = [1.0, -2.0, 0.0];
+        Adam::new(3).step(&mut parameters, &[5.0, -0.01, 0.0], 1.0, 0.1, 0.0);
+        assert!((parameters[0] - 0.9).abs() < 1e-6);
+        assert!((parameters[1] + 1.9).abs() < 1e-5);
+        assert_eq!(parameters[2], 0.0);
+    }
+
+    #[test]
+    fn clipping_brings_the_norm_to_the_limit() {
+        let gradient: Vec<f32> = (0..19).map(|i| i as f32).collect();
+        let length = norm(&gradient);
+        assert!((length - (2109.0_f64).sqrt()).abs() < 1e-9);
+        assert_eq!(clip_scale(length, 100.0), 1.0);
+        assert!((f64::from(clip_scale(length, 2.0)) * length - 2.0).abs() < 1e-6);
+    }
+}

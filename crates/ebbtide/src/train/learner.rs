@@ -1,0 +1,213 @@
+//! What is learned: weights, their lagging copy, log Ẑ, and the optimisers' moments.
+
+use serde::{Deserialize, Serialize};
+
+use super::adam::{Adam, clip_scale, norm};
+use super::gradient::{Differentiator, Losses, Weights};
+use crate::network::{Layout, Process};
+
+/// Whether the two losses have an optimiser each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arrangement {
+    /// One each, over trunk and own head.
+    Separate,
+    /// One for the sum of both losses.
+    Single,
+}
+
+/// How gradients become steps.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Optimisation {
+    /// One optimiser or two.
+    pub arrangement: Arrangement,
+    /// Learning rate of the generation process.
+    pub generation_rate: f64,
+    /// Learning rate of the destruction process; not used by a single optimiser.
+    pub destruction_rate: f64,
+    /// Learning rate of log Ẑ.
+    pub log_z_rate: f64,
+    /// All learning rates are multiplied by this after each on-policy update.
+    pub decay: f64,
+    /// L2 penalty, added to the gradient.
+    pub weight_decay: f32,
+    /// The largest norm of a gradient.
+    pub clip: f64,
+}
+
+impl Default for Optimisation {
+    fn default() -> Self {
+        Self {
+            arrangement: Arrangement::Separate,
+            generation_rate: 1e-3,
+            destruction_rate: 1e-3,
+            log_z_rate: 0.1,
+            decay: 0.9999,
+            weight_decay: 1e-7,
+            clip: 200.0,
+        }
+    }
+}
+
+/// The learned part of a training state.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Learner {
+    parameters: Vec<f32>,
+    lagging: Option<Vec<f32>>,
+    log_z: [f32; 1],
+    generation: Adam,
+    destruction: Adam,
+    log_z_moments: Adam,
+}
+
+/// Norms of the two gradients of an update, before clipping. With a single optimiser both are the sum's.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Norms {
+    /// Of the generation loss.
+    pub generation: f64,
+    /// Of the destruction loss; 0 where that process is fixed.
+    pub destruction: f64,
+}
+
+impl Learner {
+    /// Starts from these weights, lagging copy included if wanted.
+    pub fn new(
+        layout: &Layout,
+        parameters: Vec<f32>,
+        lags: bool,
+        log_z: f32,
+        arrangement: Arrangement,
+    ) -> Self {
+        let (generation, destruction) = Self::lengths(layout, arrangement);
+        Self {
+            lagging: lags.then(|| parameters.clone()),
+            parameters,
+            log_z: [log_z],
+            generation: Adam::new(generation),
+            destruction: Adam::new(destruction),
+            log_z_moments: Adam::new(1),
+        }
+    }
+
+    /// How many parameters each optimiser looks after. A single one looks after all.
+    fn lengths(layout: &Layout, arrangement: Arrangement) -> (usize, usize) {
+        match arrangement {
+            Arrangement::Separate => {
+                (layout.owned(Process::Generation).len(), layout.owned(Process::Destruction).len())
+            }
+            Arrangement::Single => (layout.parameters(), 0),
+        }
+    }
+
+    /// Whether all parts belong to such a network and are finite.
+    pub(crate) fn is_sound(&self, layout: &Layout, lags: bool, arrangement: Arrangement) -> bool {
+        let fits = |values: &[f32]| {
+            values.len() == layout.parameters() && values.iter().all(|value| value.is_finite())
+        };
+        let (generation, destruction) = Self::lengths(layout, arrangement);
+        fits(&self.parameters)
+            && self.lagging.is_some() == lags
+            && self.lagging.as_deref().is_none_or(fits)
+            && self.log_z[0].is_finite()
+            && self.generation.is_sound(generation)
+            && self.destruction.is_sound(destruction)
+            && self.log_z_moments.is_sound(1)
+    }
+
+    /// The live weights.
+    pub fn parameters(&self) -> &[f32] {
+        &self.parameters
+    }
+
+    /// The lagging weights, if there are any.
+    pub fn lagging(&self) -> Option<&[f32]> {
+        self.lagging.as_deref()
+    }
+
+    /// Both, as the losses want them.
+    pub fn weights(&self) -> Weights<'_> {
+        Weights { live: &self.parameters, lagging: self.lagging.as_deref() }
+    }
+
+    /// log Ẑ
+    pub fn log_z(&self) -> f64 {
+        f64::from(self.log_z[0])
+    }
+
+    /// Takes one step with the gradients that `differentiator` holds, learning rates multiplied by `factor`.
+    /// `losses` tells which gradients there are; `learns_log_z` whether log Ẑ moves too.
+    pub fn step(
+        &mut self,
+        differentiator: &mut Differentiator,
+        losses: &Losses,
+        optimisation: &Optimisation,
+        factor: f64,
+        learns_log_z: bool,
+    ) -> Norms {
+        let layout = differentiator.model().layout.clone();
+        let (clip, decay) = (optimisation.clip, optimisation.weight_decay);
+        let mut norms = Norms::default();
+        match optimisation.arrangement {
+            Arrangement::Separate => {
+                if losses.generation.is_some() {
+                    let gradient = differentiator.gradient(Process::Generation);
+                    norms.generation = norm(gradient);
+                    let owned = &mut self.parameters[layout.owned(Process::Generation)];
+                    let scale = clip_scale(norms.generation, clip);
+                    self.generation.step(
+                        owned,
+                        gradient,
+                        scale,
+                        factor * optimisation.generation_rate,
+                        decay,
+                    );
+                }
+                if losses.destruction.is_some() {
+                    let gradient = differentiator.gradient(Process::Destruction);
+                    norms.destruction = norm(gradient);
+                    let owned = &mut self.parameters[layout.owned(Process::Destruction)];
+                    let scale = clip_scale(norms.destruction, clip);
+                    self.destruction.step(
+                        owned,
+                        gradient,
+                        scale,
+                        factor * optimisation.destruction_rate,
+                        decay,
+                    );
+                }
+            }
+            Arrangement::Single => {
+                let mut sum = vec![0.0; layout.parameters()];
+                for (process, loss) in
+                    [(Process::Generation, losses.generation), (Process::Destruction, losses.destruction)]
+                {
+                    if loss.is_some() {
+                        let gradient = differentiator.gradient(process);
+                        for (sum, value) in sum[layout.owned(process)].iter_mut().zip(gradient) {
+                            *sum += value;
+                        }
+                    }
+                }
+                let norm = norm(&sum);
+                norms = Norms { generation: norm, destruction: norm };
+                let rate = factor * optimisation.generation_rate;
+                self.generation.step(&mut self.parameters, &sum, clip_scale(norm, clip), rate, decay);
+            }
+        }
+        if learns_log_z {
+            let (gradient, rate) = ([losses.log_z_gradient as f32], factor * optimisation.log_z_rate);
+            self.log_z_moments.step(&mut self.log_z, &gradient, 1.0, rate, 0.0);
+        }
+        norms
+    }
+
+    /// Lets the lagging weights follow: lagging ← lagging + τ (live − lagging).
+    pub fn follow(&mut self, tau: f32) {
+        if let Some(lagging) = &mut self.lagging {
+            for (lagging, live) in lagging.iter_mut().zip(&self.parameters) {
+                *lagging += tau * (live - *lagging);
+            }
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Lanes: a fixed number of workers, whatever the number of threads, so that sums have a fixed order.
+
+use rayon::prelude::*;
+
+use super::{Model, Tile};
+use crate::network::Sink;
+
+/// What one lane owns: a tile to work in, and what it has gathered.
+pub struct Lane {
+    /// Workspace.
+    pub tile: Tile,
+    /// Gradient of the generation loss.
+    pub generation: Sink,
+    /// Gradient of the destruction loss.
+    pub destruction: Sink,
+    /// Log-probabilities of the tile's trajectories.
+    pub(crate) logs: TileLogs,
+    /// What the objectives answer for them.
+    pub(crate) weights: Vec<f32>,
+    /// A gradient with respect to the tile's states, and the noise that made them; laid out as the states.
+    pub(crate) adjoint: Vec<f32>,
+    pub(crate) noise: Vec<f32>,
+}
+
+/// log p→ and log p← of a tile's trajectories, by the live and by the lagging network.
+pub(crate) struct TileLogs {
+    pub(crate) generation: Vec<f64>,
+    pub(crate) destruction: Vec<f64>,
+    pub(crate) lagging_generation: Vec<f64>,
+    pub(crate) lagging_destruction: Vec<f64>,
+}
+
+/// The lanes of a model, and the threads that serve them.
+///
+/// A batch is cut into one contiguous share for each lane. Which thread serves a lane does not matter:
+/// every lane does the same work in the same order, and what they gathered is added up lane by lane.
+pub struct Lanes {
+    lanes: Vec<Lane>,
+    tile: usize,
+    pool: rayon::ThreadPool,
+}
+
+/// The machine gave no threads.
+#[derive(Debug, thiserror::Error)]
+#[error("could not start {threads} threads: {reason}")]
+pub struct ThreadsError {
+    threads: usize,
+    reason: String,
+}
+
+impl Lanes {
+    /// Makes room for the model's lanes. `threads` of 0 means as many as the machine has cores.
+    pub fn new(model: &Model, threads: usize) -> Result<Self, ThreadsError> {
+        let lanes = Self::count(model);
+        let (parameters, times, width) =
+            (model.layout.parameters(), model.steps() + 1, model.layout.shape.width);
+        let learned = model.destruction.is_learned();
+        let tile = Tile::trajectories(model.steps());
+        let lane = || Lane {
+            tile: Tile::new(model),
+            generation: Sink::new(parameters, times, width),
+            destruction: if learned { Sink::new(parameters, times, width) } else { Sink::new(0, 0, 0) },
+            logs: TileLogs {
+                generation: vec![0.0; tile],
+                destruction: vec![0.0; tile],
+                lagging_generation: vec![0.0; tile],
+                lagging_destruction: vec![0.0; tile],
+            },
+            weights: vec![0.0; tile],
+            adjoint: vec![0.0; model.dim() * model.steps() * tile],
+            noise: vec![0.0; model.dim() * model.steps() * tile],
+        };
+        let wanted =
+            if threads == 0 { std::thread::available_parallelism().map_or(1, usize::from) } else { threads };
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(wanted)
+            .thread_name(|i| format!("ebbtide-{i}"))
+            .build()
+            .map_err(|error| ThreadsError { threads: wanted, reason: error.to_string() })?;
+        Ok(Self { lanes: (0..lanes).map(|_| lane()).collect(), tile, pool })
+    }
+
+    /// How many lanes a model gets: fewer for large networks, whose gradients cost memory. A function of the
+    /// model alone.
+    fn count(model: &Model) -> usize {
+        match model.layout.parameters() {
+            0..500_000 => 8,
+            500_000..4_000_000 => 4,
+            _ => 2,
+        }
+    }
+
+    /// Trajectories of each lane's share of a batch: whole tiles, but for the last.
+    pub fn share(&self, count: usize) -> usize {
+        count.div_ceil(self.lanes.len()).next_multiple_of(self.tile)
+    }
+
+    /// Trajectories of a tile.
+    pub fn tile(&self) -> usize {
+        self.tile
+    }
+
+    /// Runs `work` for each lane with the lane's own item, on all threads. Lanes beyond the items rest.
+    pub fn run<Item: Send>(
+        &mut self,
+        items: impl IndexedParallelIterator<Item = Item>,
+        work: impl Fn(&mut Lane, Item) + Sync + Send,
+    ) {
+        let lanes = &mut self.lanes;
+        self.pool.install(|| {
+            lanes.par_iter_mut().zip(items).with_max_len(1).for_each(|(lane, item)| work(lane, item));
+        });
+    }
+
+    /// All lanes, for the caller to clear and to add up.
+    pub fn all(&mut self) -> &mut [Lane] {
+        &mut self.lanes
+    }
+}

@@ -1,0 +1,88 @@
+//! What a network says that does not depend on where a trajectory is: time biases, and its word at the origin.
+
+use super::Model;
+use crate::network::{
+    Activations, Descent, Part, Process, RowBlocks, Sink, TimePass, backward, forward, head_forward,
+};
+
+/// Weights, with the prelude computed from them.
+#[derive(Clone, Copy)]
+pub struct Network<'a> {
+    /// The flat parameter vector.
+    pub parameters: &'a [f32],
+    /// Computed from the same parameters.
+    pub prelude: &'a Prelude,
+}
+
+/// The part of an evaluation that is the same for all trajectories.
+///
+/// Time enters the network as a bias, one for each grid point. And all trajectories begin at x_0 = 0, so
+/// the generation head is asked about the origin once.
+pub struct Prelude {
+    time: Vec<TimePass>,
+    origin_state: Vec<f32>,
+    origin: Activations,
+    origin_raw: Vec<f32>,
+    descent: Descent,
+}
+
+const ORIGIN: RowBlocks = RowBlocks { first_time: 0, times: 1, each: 1 };
+
+impl Prelude {
+    /// Room for the prelude of a model's network.
+    pub fn new(model: &Model) -> Self {
+        let shape = model.layout.shape;
+        let times = model.grid.times();
+        Self {
+            time: model.layout.trunks.iter().map(|_| TimePass::new(times, shape.width)).collect(),
+            origin_state: vec![0.0; shape.dim],
+            origin: Activations::new(shape.width, shape.depth, 1),
+            origin_raw: vec![0.0; shape.generation_outputs],
+            descent: Descent::new(shape.width, 1),
+        }
+    }
+
+    /// Computes everything for these parameters.
+    pub fn forward(&mut self, model: &Model, parameters: &[f32]) {
+        for (time, trunk) in self.time.iter_mut().zip(&model.layout.trunks) {
+            time.forward(trunk, parameters);
+        }
+        let head = model.layout.generation;
+        let trunk = &model.layout.trunks[head.trunk];
+        let biases = self.time[head.trunk].biases();
+        forward(trunk, parameters, biases, ORIGIN, &self.origin_state, &mut self.origin, true);
+        head_forward(head, parameters, ORIGIN, 0..1, &self.origin, &mut self.origin_raw);
+    }
+
+    /// The time biases of a trunk.
+    pub fn biases(&self, trunk: usize) -> &[f32] {
+        self.time[trunk].biases()
+    }
+
+    /// Raw outputs of the generation head at (x_0, t_0).
+    pub fn origin_raw(&self) -> &[f32] {
+        &self.origin_raw
+    }
+
+    /// Completes a process's gradient: what came to rest on the origin's outputs and on the time biases goes
+    /// down to the parameters behind them.
+    pub fn backward(
+        &mut self,
+        model: &Model,
+        parameters: &[f32],
+        process: Process,
+        origin_gradient: &[f32],
+        sink: &mut Sink,
+    ) {
+        let Some(head) = model.layout.head(process) else { return };
+        let trunk = &model.layout.trunks[head.trunk];
+        if process == Process::Generation {
+            let mut parts =
+                [Part { head, rows: 0..1, raw_gradient: origin_gradient, sink: Some(&mut *sink) }];
+            let (state, origin) = (&self.origin_state, &self.origin);
+            backward(trunk, parameters, ORIGIN, state, origin, &mut parts, &mut self.descent, None);
+        }
+        let Sink { parameters: gradient, biases } = sink;
+        self.time[head.trunk].backward(trunk, parameters, biases, gradient);
+    }
+}
