@@ -1,0 +1,193 @@
+//! The archive: end points that local search found, handed out by the rank of their density.
+
+use serde::{Deserialize, Serialize};
+
+use crate::stream::Stream;
+
+/// Added to each rank, as a share of the number of points: how much the best are preferred.
+const RANK_OFFSET: f64 = 0.01;
+
+/// A ring of points, drawn with weight 1 / (0.01 N + rank), rank 0 being the highest density.
+///
+/// The order is kept by merging, not by sorting the whole: points come in large batches, and a merge is
+/// one pass.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Stored", into = "Stored")]
+pub struct Archive {
+    dim: usize,
+    capacity: usize,
+    points: Vec<f32>,
+    log_density: Vec<f32>,
+    next: usize,
+    /// Places by falling density, equal ones by place.
+    order: Vec<u32>,
+    /// Running sums of the weights of the ranks.
+    cumulative: Vec<f64>,
+}
+
+/// What of an archive is not a function of the rest.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    dim: usize,
+    capacity: usize,
+    points: Vec<f32>,
+    log_density: Vec<f32>,
+    next: usize,
+}
+
+impl Archive {
+    /// An empty archive.
+    pub fn new(capacity: usize, dim: usize) -> Self {
+        Stored { dim, capacity, points: Vec::new(), log_density: Vec::new(), next: 0 }.into()
+    }
+
+    /// How many points it holds.
+    pub fn len(&self) -> usize {
+        self.log_density.len()
+    }
+
+    /// Whether it holds none.
+    pub fn is_empty(&self) -> bool {
+        self.log_density.is_empty()
+    }
+
+    pub(crate) fn is_sound(&self, capacity: usize, dim: usize) -> bool {
+        self.capacity == capacity
+            && self.dim == dim
+            && self.len() <= capacity
+            && self.points.len() == self.len() * dim
+            && self.next < capacity
+            && self.log_density.iter().all(|density| density.is_finite())
+    }
+
+    /// Adds points (n × dim by rows), the oldest making room.
+    pub fn insert(&mut self, points: &[f32], log_density: &[f32]) {
+        let surplus = log_density.len().saturating_sub(self.capacity);
+        let (points, log_density) = (&points[surplus * self.dim..], &log_density[surplus..]);
+        let (first, added) = (self.next, log_density.len());
+        for (point, &density) in points.chunks_exact(self.dim).zip(log_density) {
+            let place = self.next;
+            if place == self.len() {
+                self.points.extend_from_slice(point);
+                self.log_density.push(density);
+            } else {
+                self.points[place * self.dim..][..self.dim].copy_from_slice(point);
+                self.log_density[place] = density;
+            }
+            self.next = (place + 1) % self.capacity;
+        }
+        let replaced = |place: u32| {
+            let age = (place as usize + self.capacity - first) % self.capacity;
+            age < added
+        };
+        let densities = &self.log_density;
+        let before = |a: u32, b: u32| by_density(densities, a, b).is_lt();
+        let mut fresh: Vec<u32> = (0..added).map(|i| ((first + i) % self.capacity) as u32).collect();
+        fresh.sort_unstable_by(|&a, &b| by_density(densities, a, b));
+        let mut fresh = fresh.into_iter().peekable();
+        let mut merged = Vec::with_capacity(self.len());
+        for place in std::mem::take(&mut self.order).into_iter().filter(|&place| !replaced(place)) {
+            while let Some(newcomer) = fresh.next_if(|&newcomer| before(newcomer, place)) {
+                merged.push(newcomer);
+            }
+            merged.push(place);
+        }
+        merged.extend(fresh);
+        self.order = merged;
+        self.weigh();
+    }
+
+    /// Brings the running sums up to date.
+    fn weigh(&mut self) {
+        let count = self.len();
+        if self.cumulative.len() == count {
+            return;
+        }
+        let mut sum = 0.0;
+        self.cumulative.clear();
+        self.cumulative.extend((0..count).map(|rank| {
+            sum += 1.0 / (RANK_OFFSET * count as f64 + rank as f64);
+            sum
+        }));
+    }
+
+    /// Draws one point and its log density. The archive must not be empty.
+    pub fn draw(&self, stream: &mut Stream) -> (&[f32], f32) {
+        let total = self.cumulative[self.len() - 1];
+        let mass = stream.uniform() * total;
+        let rank = self.cumulative.partition_point(|&sum| sum <= mass).min(self.len() - 1);
+        let place = self.order[rank] as usize;
+        (&self.points[place * self.dim..][..self.dim], self.log_density[place])
+    }
+}
+
+fn by_density(log_density: &[f32], a: u32, b: u32) -> std::cmp::Ordering {
+    log_density[b as usize].total_cmp(&log_density[a as usize]).then(a.cmp(&b))
+}
+
+impl From<Stored> for Archive {
+    fn from(stored: Stored) -> Self {
+        let Stored { dim, capacity, points, log_density, next } = stored;
+        let mut order: Vec<u32> = (0..log_density.len() as u32).collect();
+        order.sort_unstable_by(|&a, &b| by_density(&log_density, a, b));
+        let mut archive = Self { dim, capacity, points, log_density, next, order, cumulative: Vec::new() };
+        archive.weigh();
+        archive
+    }
+}
+
+impl From<Archive> for Stored {
+    fn from(archive: Archive) -> Self {
+        let Archive { dim, capacity, points, log_density, next, .. } = archive;
+        Self { dim, capacity, points, log_density, next }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::stream::{Address, Purpose};
+
+    proptest! {
+        /// Merging keeps the order that sorting would give, and the ring keeps the newest.
+        #[test]
+        fn merging_is_sorting(batches in prop::collection::vec(prop::collection::vec(-5_i8..5, 0..12), 1..12)) {
+            let mut archive = Archive::new(16, 1);
+            let mut all: Vec<f32> = Vec::new();
+            for batch in batches {
+                let densities: Vec<f32> = batch.iter().map(|&v| f32::from(v)).collect();
+                archive.insert(&densities, &densities);
+                all.extend(&densities);
+                let stored: Stored = archive.clone().into();
+                prop_assert_eq!(&Archive::from(stored), &archive);
+                let mut newest = all[all.len().saturating_sub(16)..].to_vec();
+                newest.sort_by(|a, b| b.total_cmp(a));
+                let ordered: Vec<f32> = archive.order.iter().map(|&p| archive.log_density[p as usize]).collect();
+                prop_assert_eq!(newest, ordered);
+            }
+        }
+    }
+
+    #[test]
+    fn ranks_are_drawn_by_their_weights() {
+        let count = 50;
+        let densities: Vec<f32> = (0..count).map(|i| -(i as f32)).collect();
+        let mut archive = Archive::new(count, 1);
+        archive.insert(&densities, &densities);
+        let mut stream = Address::new(3, Purpose::Recall, 0).stream(0);
+        let draws = 200_000;
+        let mut seen = vec![0_usize; count];
+        for _ in 0..draws {
+            seen[-archive.draw(&mut stream).1 as usize] += 1;
+        }
+        let weight = |rank: usize| 1.0 / (0.01 * count as f64 + rank as f64);
+        let total: f64 = (0..count).map(weight).sum();
+        for (rank, &seen) in seen.iter().enumerate() {
+            let p = weight(rank) / total;
+            let deviation = (p * (1.0 - p) / draws as f64).sqrt();
+            assert!((seen as f64 / draws as f64 - p).abs() < 5.0 * deviation, "rank {rank}");
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Local search: Metropolis-adjusted Langevin chains from where generation ended.
+
+use serde::{Deserialize, Serialize};
+
+use crate::stream::{Address, Stream};
+use crate::target::{Differentiable, TargetError};
+
+/// How and when local search runs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct LocalSearch {
+    /// Iterations from one search to the next.
+    pub every: usize,
+    /// Steps of each chain.
+    pub steps: usize,
+    /// Steps at the beginning whose states are thrown away.
+    pub burn_in: usize,
+    /// The step size η a search begins with.
+    pub step_size: f64,
+    /// The acceptance rate that the step size is steered towards.
+    pub acceptance: f64,
+    /// How many end points the archive holds.
+    pub capacity: usize,
+}
+
+impl Default for LocalSearch {
+    fn default() -> Self {
+        Self { every: 100, steps: 200, burn_in: 100, step_size: 0.1, acceptance: 0.574, capacity: 600_000 }
+    }
+}
+
+/// Steps between two looks at the acceptance rate, and by how much the step size then changes.
+const ADAPT_EVERY: usize = 5;
+const ADAPT_FACTOR: f64 = 1.01;
+
+/// What a search found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Finds {
+    /// Accepted states after the burn-in, n × dim by rows.
+    pub points: Vec<f32>,
+    /// Their log densities.
+    pub log_density: Vec<f32>,
+    /// The share of accepted proposals, over the whole search.
+    pub acceptance: f64,
+    /// The step size it ended with.
+    pub step_size: f64,
+    /// How many times the density was evaluated.
+    pub evaluations: u64,
+}
+
+/// States of all chains, with density and gradient: n × dim by rows.
+#[derive(Clone)]
+struct Chains {
+    points: Vec<f32>,
+    log_density: Vec<f32>,
+    gradient: Vec<f32>,
+}
+
+impl LocalSearch {
+    /// Runs one chain from each of the `starts` (n × dim by rows).
+    ///
+    /// A proposal x′ = x + η ∇ log p(x) + √(2η) ξ is accepted with the Metropolis–Hastings probability; one where
+    /// the density vanishes or its gradient is not finite is refused.
+    pub fn run(
+        &self,
+        target: &dyn Differentiable,
+        dim: usize,
+        starts: &[f32],
+        address: Address,
+    ) -> Result<Finds, TargetError> {
+        let count = starts.len() / dim;
+        let mut chains = Chains {
+            points: starts.to_vec(),
+            log_density: vec![0.0; count],
+            gradient: vec![0.0; starts.len()],
+        };
+        chains.evaluate(target, dim)?;
+        let mut proposals = chains.clone();
+        let mut streams: Vec<Stream> = (0..count).map(|chain| address.stream(chain)).collect();
+        let mut finds = Finds { step_size: self.step_size, evaluations: count as u64, ..Finds::default() };
+        let (mut accepted, mut accepted_lately) = (0, 0);
+        for step in 0..self.steps {
+            let size = finds.step_size;
+            for (chain, stream) in streams.iter_mut().enumerate() {
+                for i in chain * dim..(chain + 1) * dim {
+                    let noise = (2.0 * size).sqrt() * f64::from(stream.normal());
+                    let drift = size * f64::from(chains.gradient[i]);
+                    proposals.points[i] = (f64::from(chains.points[i]) + drift + noise) as f32;
+                }
+            }
+            // A chain whose gradient is not finite proposes nonsense; it stays where it is.
+            for (proposal, point) in proposals.points.chunks_exact_mut(dim).zip(chains.points.chunks_exact(dim)) {
+                if proposal.iter().any(|x| !x.is_finite()) {
+                    proposal.copy_from_slice(point);
+                }
+            }
+            proposals.evaluate(target, dim)?;
+            finds.evaluations += count as u64;
+            for (chain, stream) in streams.iter_mut().enumerate() {
+                let ratio = chains.log_acceptance(&proposals, chain, dim, size);
+                // NaN compares false: refused.
+                if stream.uniform().ln() < ratio {
+                    chains.take(&proposals, chain, dim);
+                    accepted_lately += 1;
+                    if step >= self.burn_in {
+                        finds.points.extend_from_slice(&chains.points[chain * dim..(chain + 1) * dim]);
+                        finds.log_density.push(chains.log_density[chain]);
+                    }
+                }
+            }
+            if (step + 1) % ADAPT_EVERY == 0 {
+                let rate = accepted_lately as f64 / (count * ADAPT_EVERY) as f64;
+                finds.step_size *= if rate > self.acceptance { ADAPT_FACTOR } else { 1.0 / ADAPT_FACTOR };
+                accepted += std::mem::take(&mut accepted_lately);
+            }
+        }
+        finds.acceptance = (accepted + accepted_lately) as f64 / (count * self.steps).max(1) as f64;
+        Ok(finds)
+    }
+}
+
+impl Chains {
+    fn evaluate(&mut self, target: &dyn Differentiable, dim: usize) -> Result<(), TargetError> {
+        target.log_density_and_gradient(&self.points, &mut self.log_density, &mut self.gradient)?;
+        crate::target::check_log_density(&self.points, &self.log_density, dim)
+    }
+
+    /// log of p(x′) q(x | x′) / p(x) q(x′ | x).
+    fn log_acceptance(&self, proposals: &Chains, chain: usize, dim: usize, size: f64) -> f64 {
+        let (mut forth, mut back) = (0.0, 0.0);
+        for i in chain * dim..(chain + 1) * dim {
+            let (x, next) = (f64::from(self.points[i]), f64::from(proposals.points[i]));
+            forth += (next - x - size * f64::from(self.gradient[i])).powi(2);
+            back += (x - next - size * f64::from(proposals.gradient[i])).powi(2);
+        }
+        let densities = f64::from(proposals.log_density[chain]) - f64::from(self.log_density[chain]);
+        densities + (forth - back) / (4.0 * size)
+    }
+
+    fn take(&mut self, proposals: &Chains, chain: usize, dim: usize) {
+        let place = chain * dim..(chain + 1) * dim;
+        self.points[place.clone()].copy_from_slice(&proposals.points[place.clone()]);
+        self.gradient[place.clone()].copy_from_slice(&proposals.gradient[place]);
+        self.log_density[chain] = proposals.log_density[chain];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stream::Purpose;
+
+    /// N(1, 0.25) in each coordinate.
+    struct Bell;
+
+    impl Differentiable for Bell {
+        fn log_density_and_gradient(&self, x: &[f32], out: &mut [f32], g: &mut [f32]) -> Result<(), TargetError> {
+            for i in 0..out.len() {
+                out[i] = (0..2).map(|j| -2.0 * (x[2 * i + j] - 1.0).powi(2)).sum();
+                (0..2).for_each(|j| g[2 * i + j] = -4.0 * (x[2 * i + j] - 1.0));
+            }
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn chains_find_the_target_and_the_step_size_its_rate() {
+        let starts: Vec<f32> = (0..400).map(|i| (i % 7) as f32).collect();
+        let search = LocalSearch { steps: 1000, burn_in: 500, ..LocalSearch::default() };
+        let finds = search.run(&Bell, 2, &starts, Address::new(0, Purpose::LocalSearch, 0)).expect("a density");
+        assert_eq!(finds.evaluations, 200 * 1001);
+        // Stored states are the accepted proposals, not the chain: a little wider than the target.
+        let n = finds.points.len() as f64;
+        let mean = finds.points.iter().map(|&x| f64::from(x)).sum::<f64>() / n;
+        let variance = finds.points.iter().map(|&x| (f64::from(x) - mean).powi(2)).sum::<f64>() / n;
+        assert!((mean - 1.0).abs() < 0.02, "{mean}");
+        assert!((0.23..0.32).contains(&variance), "{variance}");
+        assert!((0.5..0.7).contains(&finds.acceptance), "{}", finds.acceptance);
+        assert_ne!(finds.step_size, 0.1);
+    }
+
+    #[test]
+    fn a_density_without_value_is_named() {
+        struct Nothing;
+        impl Differentiable for Nothing {
+            fn log_density_and_gradient(&self, _: &[f32], out: &mut [f32], _: &mut [f32]) -> Result<(), TargetError> {
+                out.fill(f32::NAN);
+                Ok(())
+            }
+        }
+        let error = LocalSearch::default().run(&Nothing, 1, &[0.5], Address::new(0, Purpose::LocalSearch, 0));
+        assert!(matches!(error, Err(TargetError::Impossible { row: 0, .. })));
+    }
+}

@@ -1,0 +1,213 @@
+//! Prioritised replay: whole trajectories, drawn again in proportion to their loss.
+
+use serde::{Deserialize, Serialize};
+
+use super::sum_tree::SumTree;
+use crate::stream::Stream;
+use crate::trajectory::Trajectories;
+
+/// How trajectories are replayed.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct ReplayOptions {
+    /// Replayed batches for each fresh one; 0 turns replay off.
+    pub ratio: usize,
+    /// How many trajectories are remembered.
+    pub capacity: usize,
+    /// α: 0 draws all alike, 1 in proportion to the loss.
+    pub priority_exponent: f64,
+    /// β: how far importance weights correct for the drawing.
+    pub correction_exponent: f64,
+}
+
+impl Default for ReplayOptions {
+    fn default() -> Self {
+        Self { ratio: 2, capacity: 5000, priority_exponent: 1.0, correction_exponent: 0.1 }
+    }
+}
+
+/// Added to every priority, so that none is zero.
+const FLOOR: f64 = 1e-8;
+
+/// A ring of trajectories with priorities.
+///
+/// P(i) ∝ qᵢ with qᵢ = (pᵢ + 1e-8)^α, drawn with replacement; importance weight (qᵢ / min q)^−β, so at most 1. A new
+/// trajectory gets the largest priority seen so far.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Replay {
+    path_len: usize,
+    capacity: usize,
+    paths: Vec<f32>,
+    log_density: Vec<f32>,
+    tree: SumTree,
+    next: usize,
+    largest: f64,
+}
+
+/// A batch drawn from a buffer.
+#[derive(Clone, Debug, Default)]
+pub struct Drawn {
+    /// Log density of each end point.
+    pub log_density: Vec<f32>,
+    /// Importance weight of each trajectory.
+    pub importance: Vec<f32>,
+    /// Where each came from.
+    pub places: Vec<usize>,
+}
+
+impl Replay {
+    /// An empty ring for trajectories of `path_len` numbers.
+    pub fn new(capacity: usize, path_len: usize) -> Self {
+        Self {
+            path_len,
+            capacity,
+            paths: Vec::new(),
+            log_density: Vec::new(),
+            tree: SumTree::new(capacity),
+            next: 0,
+            largest: 1.0,
+        }
+    }
+
+    /// How many trajectories it holds.
+    pub fn len(&self) -> usize {
+        self.log_density.len()
+    }
+
+    /// Whether it holds none.
+    pub fn is_empty(&self) -> bool {
+        self.log_density.is_empty()
+    }
+
+    pub(crate) fn is_sound(&self, capacity: usize, path_len: usize) -> bool {
+        self.path_len == path_len
+            && self.capacity == capacity
+            && self.tree.places() == capacity
+            && self.len() <= capacity
+            && self.paths.len() == self.len() * path_len
+            && self.next < capacity
+            && (0..capacity).all(|place| (self.tree.get(place) > 0.0) == (place < self.len()))
+            && self.largest.is_finite()
+    }
+
+    /// Adds trajectories, the oldest making room.
+    pub fn insert(&mut self, trajectories: &Trajectories, log_density: &[f32], options: &ReplayOptions) {
+        let weight = weight_of(self.largest, options);
+        for (i, &density) in log_density.iter().enumerate() {
+            let place = self.next;
+            if place == self.len() {
+                self.paths.extend_from_slice(trajectories.path(i));
+                self.log_density.push(density);
+            } else {
+                self.paths[place * self.path_len..][..self.path_len].copy_from_slice(trajectories.path(i));
+                self.log_density[place] = density;
+            }
+            self.tree.set(place, weight);
+            self.next = (place + 1) % self.capacity;
+        }
+    }
+
+    /// Draws as many trajectories as `trajectories` has room for. The buffer must not be empty.
+    pub fn draw(
+        &self,
+        stream: &mut Stream,
+        options: &ReplayOptions,
+        trajectories: &mut Trajectories,
+        drawn: &mut Drawn,
+    ) {
+        drawn.log_density.clear();
+        drawn.importance.clear();
+        drawn.places.clear();
+        let smallest = self.tree.smallest();
+        for i in 0..trajectories.len() {
+            let place = self.tree.find(stream.uniform() * self.tree.total());
+            trajectories.path_mut(i).copy_from_slice(&self.paths[place * self.path_len..][..self.path_len]);
+            let correction = (self.tree.get(place) / smallest).powf(-options.correction_exponent);
+            drawn.log_density.push(self.log_density[place]);
+            drawn.importance.push(correction as f32);
+            drawn.places.push(place);
+        }
+    }
+
+    /// Gives drawn trajectories their new priorities.
+    pub fn refresh(&mut self, places: &[usize], priorities: impl Iterator<Item = f64>, options: &ReplayOptions) {
+        for (&place, priority) in places.iter().zip(priorities) {
+            // A loss beyond all bounds must not swallow the sum.
+            let priority = priority.min(LARGEST);
+            self.largest = self.largest.max(priority);
+            self.tree.set(place, weight_of(priority, options));
+        }
+    }
+}
+
+const LARGEST: f64 = 1e30;
+
+fn weight_of(priority: f64, options: &ReplayOptions) -> f64 {
+    (priority + FLOOR).powf(options.priority_exponent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stream::{Address, Purpose};
+
+    fn filled(priorities: &[f64], options: &ReplayOptions) -> Replay {
+        let mut replay = Replay::new(8, 1);
+        let mut trajectories = Trajectories::new(priorities.len(), 1, 1);
+        for (i, state) in trajectories.states_mut().iter_mut().enumerate() {
+            *state = i as f32;
+        }
+        let densities: Vec<f32> = (0..priorities.len()).map(|i| -(i as f32)).collect();
+        replay.insert(&trajectories, &densities, options);
+        let places: Vec<usize> = (0..priorities.len()).collect();
+        replay.refresh(&places, priorities.iter().copied(), options);
+        replay
+    }
+
+    #[test]
+    fn frequencies_and_weights_follow_the_formulas() {
+        let priorities: [f64; 5] = [0.5, 1.0, 2.0, 4.0, 0.0];
+        for (alpha, beta) in [(1.0, 0.1), (0.6, 0.4), (0.0, 1.0)] {
+            let options = ReplayOptions {
+                priority_exponent: alpha,
+                correction_exponent: beta,
+                ..ReplayOptions::default()
+            };
+            let replay = filled(&priorities, &options);
+            let weights = priorities.map(|p| (p + 1e-8).powf(alpha));
+            let (total, smallest) = (weights.iter().sum::<f64>(), weights.into_iter().fold(f64::MAX, f64::min));
+            let count = 200_000;
+            let mut trajectories = Trajectories::new(count, 1, 1);
+            let mut drawn = Drawn::default();
+            let mut stream = Address::new(7, Purpose::Replay, 0).stream(0);
+            replay.draw(&mut stream, &options, &mut trajectories, &mut drawn);
+            let mut seen = [0_usize; 5];
+            for i in 0..count {
+                let place = drawn.places[i];
+                seen[place] += 1;
+                assert_eq!(trajectories.path(i), [place as f32]);
+                assert_eq!(drawn.log_density[i], -(place as f32));
+                let expected = (weights[place] / smallest).powf(-beta);
+                assert!((f64::from(drawn.importance[i]) - expected).abs() < 1e-6 && expected <= 1.0);
+            }
+            for (place, &seen) in seen.iter().enumerate() {
+                let p = weights[place] / total;
+                let deviation = (p * (1.0 - p) / count as f64).sqrt();
+                assert!((seen as f64 / count as f64 - p).abs() < 5.0 * deviation + 1e-12, "place {place}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_oldest_makes_room_and_the_new_gets_the_largest_priority() {
+        let options = ReplayOptions::default();
+        let mut replay = filled(&[3.0, 1.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0], &options);
+        let mut newcomer = Trajectories::new(1, 1, 1);
+        newcomer.states_mut()[0] = 99.0;
+        replay.insert(&newcomer, &[-5.0], &options);
+        assert_eq!(replay.len(), 8);
+        assert_eq!(replay.paths[0], 99.0);
+        assert_eq!(replay.tree.get(0), 3.0 + 1e-8);
+        assert_eq!(replay.next, 1);
+    }
+}
