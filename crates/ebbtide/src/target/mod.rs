@@ -1,5 +1,15 @@
 //! What is sampled: a density known up to a constant, and whatever else is known about it.
 
+mod batch;
+mod cholesky;
+mod data;
+mod gmm;
+mod lanes;
+mod mixture;
+
+pub use gmm::Gmm40Deviation;
+pub use mixture::{Mixture, MixtureError};
+
 use crate::stream::Stream;
 
 /// An unnormalised density p(x) ∝ exp(log_density(x)) on R^dim.
@@ -89,7 +99,9 @@ pub enum TargetError {
     #[error("the density could not be evaluated: {0}")]
     Failed(String),
     /// The density answered with something no density can have.
-    #[error("the log density is {value} at x = {point:?} (row {row} of the batch); it must be a number below +∞")]
+    #[error(
+        "the log density is {value} at x = {point:?} (row {row} of the batch); it must be a number below +∞"
+    )]
     Impossible {
         /// NaN or +∞.
         value: f32,
@@ -108,4 +120,19 @@ pub enum TargetError {
         /// The offending point.
         point: Vec<f32>,
     },
+}
+
+/// Refuses a batch whose slices do not hold the same number of points.
+fn check_shape(dim: usize, points: &[f32], out: &[f32], gradient: Option<&[f32]>) -> Result<(), TargetError> {
+    let expected = out.len().checked_mul(dim);
+    let gradient_length = gradient.map_or(points.len(), <[f32]>::len);
+    if expected == Some(points.len()) && points.len() == gradient_length {
+        return Ok(());
+    }
+    Err(TargetError::Failed(format!(
+        "{} values of points in {dim} dimensions need {dim} coordinates each; there are {} coordinates \
+         and room for {gradient_length} of the gradient",
+        out.len(),
+        points.len(),
+    )))
 }
