@@ -3,10 +3,12 @@
 mod batch;
 mod cholesky;
 mod data;
+mod funnel;
 mod gmm;
 mod lanes;
 mod mixture;
 
+pub use funnel::{Funnel, FunnelError};
 pub use gmm::Gmm40Deviation;
 pub use mixture::{Mixture, MixtureError};
 
@@ -135,4 +137,9 @@ fn check_shape(dim: usize, points: &[f32], out: &[f32], gradient: Option<&[f32]>
         out.len(),
         points.len(),
     )))
+}
+
+/// The nearest number that single precision holds, never infinite; NaN stays NaN.
+fn saturate(value: f64) -> f32 {
+    value.clamp(f64::from(f32::MIN), f64::from(f32::MAX)) as f32
 }
