@@ -14,6 +14,18 @@ pub(super) fn gmm25_distortion() -> Vec<[f64; 4]> {
     )
 }
 
+/// The coefficients of the Distorted Manywell: 16 rows of (a₁, a₂, a₃, a₄).
+pub(super) fn manywell_distortion() -> Vec<[f64; 4]> {
+    columns(
+        include_str!("../../data/manywell-distortion-seed42.csv"),
+        ["a1", "a2", "a3", "a4"],
+        MANYWELL_ROWS,
+    )
+}
+
+/// The number of wells that [`manywell_distortion`] has coefficients for.
+pub(super) const MANYWELL_ROWS: usize = 16;
+
 /// The named columns of an embedded table that is known to have `rows` rows.
 fn columns<const N: usize>(text: &str, names: [&str; N], rows: usize) -> Vec<[f64; N]> {
     let table = parse(text, names).expect("an embedded table parses, as its test shows");
@@ -55,6 +67,7 @@ mod tests {
     fn every_table_is_whole_and_in_range() {
         let inside = |value: &f64, low, high| (low..=high).contains(value);
         assert!(gmm40_means().as_flattened().iter().all(|v| inside(v, -40.0, 40.0)));
+        assert!(manywell_distortion().as_flattened().iter().all(|v| inside(v, 0.75, 1.25)));
         assert!(gmm25_distortion().as_flattened().iter().all(|v| inside(v, -5.0, 5.0)));
         assert_eq!(gmm25_distortion()[0], [1.926915, 1.487284, 0.9007172, -2.105521]);
     }

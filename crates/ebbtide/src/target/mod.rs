@@ -6,10 +6,13 @@ mod data;
 mod funnel;
 mod gmm;
 mod lanes;
+mod manywell;
 mod mixture;
+mod well;
 
 pub use funnel::{Funnel, FunnelError};
 pub use gmm::Gmm40Deviation;
+pub use manywell::{Manywell, ManywellError};
 pub use mixture::{Mixture, MixtureError};
 
 use crate::stream::Stream;
