@@ -8,12 +8,14 @@ mod gmm;
 mod lanes;
 mod manywell;
 mod mixture;
+mod named;
 mod well;
 
 pub use funnel::{Funnel, FunnelError};
 pub use gmm::Gmm40Deviation;
 pub use manywell::{Manywell, ManywellError};
 pub use mixture::{Mixture, MixtureError};
+pub use named::{NamedTarget, UnknownTarget};
 
 use crate::stream::Stream;
 
