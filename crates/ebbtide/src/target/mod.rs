@@ -1,5 +1,24 @@
 //! What is sampled: a density known up to a constant, and whatever else is known about it.
 
+mod batch;
+mod checked;
+mod cholesky;
+mod data;
+mod funnel;
+mod gmm;
+mod lanes;
+mod manywell;
+mod mixture;
+mod named;
+mod well;
+
+pub(crate) use checked::{check_log_density, evaluate, evaluate_with_gradient};
+pub use funnel::{Funnel, FunnelError};
+pub use gmm::Gmm40Deviation;
+pub use manywell::{Manywell, ManywellError};
+pub use mixture::{Mixture, MixtureError};
+pub use named::{NamedTarget, UnknownTarget};
+
 use crate::stream::Stream;
 
 /// An unnormalised density p(x) ∝ exp(log_density(x)) on R^dim.
@@ -112,54 +131,22 @@ pub enum TargetError {
     },
 }
 
-/// The value that stands for a density of zero: so low that nothing else is, and still a number to compute with.
-pub(crate) const NOWHERE: f32 = -1e30;
-
-/// Refuses NaN and +∞, naming the row.
-pub(crate) fn check_log_density(points: &[f32], log_density: &[f32], dim: usize) -> Result<(), TargetError> {
-    match log_density.iter().position(|value| value.is_nan() || *value == f32::INFINITY) {
-        None => Ok(()),
-        Some(row) => Err(TargetError::Impossible {
-            value: log_density[row],
-            row,
-            point: points[row * dim..(row + 1) * dim].to_vec(),
-        }),
+/// Refuses a batch whose slices do not hold the same number of points.
+fn check_shape(dim: usize, points: &[f32], out: &[f32], gradient: Option<&[f32]>) -> Result<(), TargetError> {
+    let expected = out.len().checked_mul(dim);
+    let gradient_length = gradient.map_or(points.len(), <[f32]>::len);
+    if expected == Some(points.len()) && points.len() == gradient_length {
+        return Ok(());
     }
+    Err(TargetError::Failed(format!(
+        "{} values of points in {dim} dimensions need {dim} coordinates each; there are {} coordinates \
+         and room for {gradient_length} of the gradient",
+        out.len(),
+        points.len(),
+    )))
 }
 
-/// Log densities of n points, checked; −∞ (a density of zero) becomes a very low number.
-pub(crate) fn evaluate(target: &dyn Target, points: &[f32], out: &mut Vec<f32>) -> Result<(), TargetError> {
-    out.resize(points.len() / target.dim(), 0.0);
-    target.log_density(points, out)?;
-    finish(points, out, target.dim())
-}
-
-/// As [`evaluate`], with the gradient, which must be finite.
-pub(crate) fn evaluate_with_gradient(
-    target: &dyn Differentiable,
-    dim: usize,
-    points: &[f32],
-    out: &mut Vec<f32>,
-    gradient: &mut Vec<f32>,
-) -> Result<(), TargetError> {
-    out.resize(points.len() / dim, 0.0);
-    gradient.resize(points.len(), 0.0);
-    target.log_density_and_gradient(points, out, gradient)?;
-    finish(points, out, dim)?;
-    match gradient.iter().position(|value| !value.is_finite()) {
-        None => Ok(()),
-        Some(place) => Err(TargetError::Gradient {
-            value: gradient[place],
-            coordinate: place % dim,
-            point: points[place / dim * dim..][..dim].to_vec(),
-        }),
-    }
-}
-
-fn finish(points: &[f32], out: &mut [f32], dim: usize) -> Result<(), TargetError> {
-    check_log_density(points, out, dim)?;
-    for value in out {
-        *value = value.max(NOWHERE);
-    }
-    Ok(())
+/// The nearest number that single precision holds, never infinite; NaN stays NaN.
+fn saturate(value: f64) -> f32 {
+    value.clamp(f64::from(f32::MIN), f64::from(f32::MAX)) as f32
 }

@@ -122,6 +122,12 @@ impl Differentiator {
         self.outcomes.iter().map(|outcome| outcome.residual)
     }
 
+    /// The first trajectory of the last batch whose loss is not finite.
+    pub fn first_not_finite(&self) -> Option<usize> {
+        let lost = |outcome: &Outcome| !(outcome.generation_loss + outcome.destruction_loss).is_finite();
+        self.outcomes.iter().position(lost)
+    }
+
     /// Gradients of second-moment and likelihood losses, which do not ask where trajectories came from.
     pub fn off_policy(&mut self, weights: Weights, batch: Batch, objectives: Objectives) -> Losses {
         let count = batch.trajectories.len();

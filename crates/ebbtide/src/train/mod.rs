@@ -1,9 +1,27 @@
-//! Training.
+//! Training: gradients, optimisers, buffers, and the iteration that puts them to work.
+//!
+//! A [`Trainer`] turns a [`State`] into the next one and says what it did in a [`Report`]. Nothing in here
+//! prints, reads a clock or touches a file.
 
 mod adam;
+mod archive;
+mod config;
+mod exploration;
 mod gradient;
 mod learner;
+mod local_search;
+mod preset;
+mod replay;
+mod sum_tree;
+mod trainer;
 
 pub use adam::{Adam, clip_scale, norm};
+pub use archive::Archive;
+pub use config::{BoundSchedule, Config, ConfigError, NetworkOptions, Schedule, ValidConfig};
+pub use exploration::{Exploration, ExplorationForm};
 pub use gradient::{Batch, Differentiator, Losses, Objectives, Weights};
 pub use learner::{Arrangement, Learner, Norms, Optimisation};
+pub use local_search::{Finds, LocalSearch};
+pub use replay::{Drawn, Replay, ReplayOptions};
+pub use sum_tree::SumTree;
+pub use trainer::{Report, RestoreError, State, TrainError, Trainer};

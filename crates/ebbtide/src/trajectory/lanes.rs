@@ -51,15 +51,24 @@ pub struct ThreadsError {
 impl Lanes {
     /// Makes room for the model's lanes. `threads` of 0 means as many as the machine has cores.
     pub fn new(model: &Model, threads: usize) -> Result<Self, ThreadsError> {
+        Self::with_sinks(model, threads, true)
+    }
+
+    /// As [`Lanes::new`], without room for gradients.
+    pub fn for_simulation(model: &Model, threads: usize) -> Result<Self, ThreadsError> {
+        Self::with_sinks(model, threads, false)
+    }
+
+    fn with_sinks(model: &Model, threads: usize, learns: bool) -> Result<Self, ThreadsError> {
         let lanes = Self::count(model);
         let (parameters, times, width) =
             (model.layout.parameters(), model.steps() + 1, model.layout.shape.width);
-        let learned = model.destruction.is_learned();
+        let sink = |wanted| if wanted { Sink::new(parameters, times, width) } else { Sink::new(0, 0, 0) };
         let tile = Tile::trajectories(model.steps());
         let lane = || Lane {
             tile: Tile::new(model),
-            generation: Sink::new(parameters, times, width),
-            destruction: if learned { Sink::new(parameters, times, width) } else { Sink::new(0, 0, 0) },
+            generation: sink(learns),
+            destruction: sink(learns && model.destruction.is_learned()),
             logs: TileLogs {
                 generation: vec![0.0; tile],
                 destruction: vec![0.0; tile],

@@ -3,12 +3,14 @@
 mod lanes;
 mod model;
 mod prelude;
+mod sampler;
 mod simulate;
 mod tile;
 
 pub use lanes::{Lane, Lanes, ThreadsError};
 pub use model::Model;
 pub use prelude::{Network, Prelude};
+pub use sampler::{LogProbs, Sampler};
 pub use simulate::{Noise, draw_noise, log_probs, simulate_backward, simulate_forward};
 pub use tile::{Tile, Wanted};
 

@@ -1,0 +1,120 @@
+//! An evaluation: draws from a sampler and from its target, and everything that can be said of them.
+
+use super::transport::{TransportError, wasserstein2};
+use super::{Bounds, Coverage};
+use crate::stream::{Address, Purpose};
+use crate::target::{self, Target, TargetError};
+use crate::trajectory::{Sampler, ThreadsError, Trajectories};
+
+/// How much to evaluate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EvaluationOptions {
+    /// Trajectories of each kind, and samples for the distance.
+    pub samples: usize,
+    /// Names the random streams, together with `iteration`.
+    pub seed: u64,
+    /// When in a training this takes place.
+    pub iteration: u64,
+    /// Whether to compute the 2-Wasserstein distance, whose cost grows as the cube of `samples`.
+    pub transport: bool,
+}
+
+impl Default for EvaluationOptions {
+    fn default() -> Self {
+        Self { samples: 2048, seed: 0, iteration: 0, transport: true }
+    }
+}
+
+/// What a sampler is worth. What the target cannot offer is `None`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Evaluation {
+    /// ELBO, EUBO, log Z and effective sample size.
+    pub bounds: Bounds,
+    /// 2-Wasserstein distance between samples and exact draws.
+    pub wasserstein2: Option<f64>,
+    /// The same between two sets of exact draws: what a perfect sampler would get.
+    pub wasserstein2_floor: Option<f64>,
+    /// How the samples are spread over the modes.
+    pub coverage: Option<Coverage>,
+    /// The samples themselves, n × dim by rows.
+    pub samples: Vec<f32>,
+}
+
+/// Why an evaluation failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EvaluationError {
+    /// No trajectories were asked for.
+    #[error("the number of samples to evaluate is 0, but must be at least 1")]
+    NoSamples,
+    /// The target failed.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// The distance could not be computed.
+    #[error(transparent)]
+    Transport(#[from] TransportError),
+    /// No threads.
+    #[error(transparent)]
+    Threads(#[from] ThreadsError),
+}
+
+/// Evaluates a sampler of a target.
+pub fn evaluate(
+    target: &dyn Target,
+    sampler: &mut Sampler,
+    options: EvaluationOptions,
+) -> Result<Evaluation, EvaluationError> {
+    let EvaluationOptions { samples: count, seed, iteration, transport } = options;
+    if count == 0 {
+        return Err(EvaluationError::NoSamples);
+    }
+    let dim = target.dim();
+    let address = |purpose| Address::new(seed, purpose, iteration);
+    let trajectories = sampler.generate(count, address(Purpose::EvaluateGenerate));
+    let mut samples = Vec::new();
+    trajectories.copy_ends(&mut samples);
+    let generated = log_weights(target, sampler, &trajectories, &samples)?;
+    let exact = |purpose| {
+        target.drawable().map(|drawable| {
+            let mut draws = vec![0.0; count * dim];
+            for (i, draw) in draws.chunks_exact_mut(dim).enumerate() {
+                drawable.draw(&mut address(purpose).stream(i), draw);
+            }
+            draws
+        })
+    };
+    let truth = exact(Purpose::ExactDraw);
+    let destroyed = match &truth {
+        None => None,
+        Some(truth) => {
+            let trajectories = sampler.destroy(truth, address(Purpose::EvaluateDestroy));
+            Some(log_weights(target, sampler, &trajectories, truth)?)
+        }
+    };
+    let (mut distance, mut floor) = (None, None);
+    if let (true, Some(truth), Some(again)) = (transport, &truth, exact(Purpose::ExactDrawAgain)) {
+        distance = Some(wasserstein2(&samples, truth, dim)?);
+        floor = Some(wasserstein2(&again, truth, dim)?);
+    }
+    Ok(Evaluation {
+        bounds: Bounds::new(&generated, destroyed.as_deref()),
+        wasserstein2: distance,
+        wasserstein2_floor: floor,
+        coverage: target.modes().map(|modes| Coverage::new(modes, &samples, dim)),
+        samples,
+    })
+}
+
+/// log density + log p← − log p→ of each trajectory.
+fn log_weights(
+    target: &dyn Target,
+    sampler: &mut Sampler,
+    trajectories: &Trajectories,
+    ends: &[f32],
+) -> Result<Vec<f64>, TargetError> {
+    let mut log_density = Vec::new();
+    target::evaluate(target, ends, &mut log_density)?;
+    let logs = sampler.log_probs(trajectories);
+    let both = logs.destruction.iter().zip(&logs.generation).zip(&log_density);
+    Ok(both.map(|((destruction, generation), &density)| f64::from(density) + destruction - generation).collect())
+}

@@ -1,0 +1,474 @@
+//! The training loop's body: one iteration, from state to report.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::archive::Archive;
+use super::config::{BoundSchedule, Config, Schedule, ValidConfig};
+use super::gradient::{Batch, Differentiator, Losses, Objectives};
+use super::learner::Learner;
+use super::replay::{Drawn, Replay};
+use crate::objective::{DestructionObjective, GenerationObjective};
+use crate::process::DestructionVariance;
+use crate::stream::{Address, Purpose};
+use crate::target::{Target, TargetError, evaluate, evaluate_with_gradient};
+use crate::trajectory::{
+    Network, Noise, Sampler, ThreadsError, Trajectories, draw_noise, simulate_backward, simulate_forward,
+};
+
+/// All that a training is at some moment. Saved and restored whole, it goes on as if nothing had happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct State {
+    iteration: u64,
+    on_policy_updates: u64,
+    evaluations: u64,
+    learner: Learner,
+    replay: Option<Replay>,
+    archive: Option<Archive>,
+}
+
+impl State {
+    /// How many iterations are done.
+    pub fn iteration(&self) -> u64 {
+        self.iteration
+    }
+
+    /// How many times the target was evaluated.
+    pub fn evaluations(&self) -> u64 {
+        self.evaluations
+    }
+
+    /// The learned part.
+    pub fn learner(&self) -> &Learner {
+        &self.learner
+    }
+
+    /// The state before the first iteration.
+    fn new(valid: &ValidConfig) -> Self {
+        let (config, model) = (valid.config(), valid.model());
+        let parameters = model.layout.initialise(config.seed);
+        let path = model.steps() * model.dim();
+        let arrangement = config.optimisation.arrangement;
+        Self {
+            iteration: 0,
+            on_policy_updates: 0,
+            evaluations: 0,
+            learner: Learner::new(&model.layout, parameters, lags(valid), 0.0, arrangement),
+            replay: (config.replay.ratio > 0).then(|| Replay::new(config.replay.capacity, path)),
+            archive: config.local_search.map(|search| Archive::new(search.capacity, model.dim())),
+        }
+    }
+
+    /// Whether this state can belong to a training so configured.
+    fn is_sound(&self, valid: &ValidConfig) -> bool {
+        let (config, model) = (valid.config(), valid.model());
+        let path = model.steps() * model.dim();
+        let capacity = config.local_search.map(|search| search.capacity);
+        self.learner.is_sound(&model.layout, lags(valid), config.optimisation.arrangement)
+            && self.replay.is_some() == (config.replay.ratio > 0)
+            && self.replay.as_ref().is_none_or(|replay| replay.is_sound(config.replay.capacity, path))
+            && self.archive.is_some() == capacity.is_some()
+            && self.archive.as_ref().zip(capacity).is_none_or(|(archive, c)| archive.is_sound(c, model.dim()))
+    }
+}
+
+/// A lagging copy is of use only where there are two learned processes to look at each other.
+fn lags(valid: &ValidConfig) -> bool {
+    valid.config().target_network.is_some() && valid.model().destruction.is_learned()
+}
+
+/// What one iteration did.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Report {
+    /// The iteration, counted from 1.
+    pub iteration: u64,
+    /// Generation loss of the iteration's first update.
+    pub generation_loss: f64,
+    /// Destruction loss of the iteration's first update, if that process is learned.
+    pub destruction_loss: Option<f64>,
+    /// Norm of the generation gradient of the first update, before clipping.
+    pub generation_norm: f64,
+    /// log Ẑ after the iteration.
+    pub log_z: f64,
+    /// Evaluations of the target so far.
+    pub evaluations: u64,
+    /// End points in the local-search archive.
+    pub archived: usize,
+    /// Acceptance rate of the local search, in iterations that had one.
+    pub acceptance: Option<f64>,
+}
+
+/// Why an iteration could not be completed.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TrainError {
+    /// The target failed.
+    #[error("iteration {iteration}: {source}")]
+    Target {
+        /// The iteration, counted from 1.
+        iteration: u64,
+        /// What the target said.
+        source: TargetError,
+    },
+    /// A loss or gradient is not finite any more.
+    #[error("iteration {iteration}: the training diverged, the {what} is {value}; the trajectory that ends at x = {point:?} is the first without a finite loss")]
+    Diverged {
+        /// The iteration, counted from 1.
+        iteration: u64,
+        /// Which number it was.
+        what: &'static str,
+        /// Its value.
+        value: f64,
+        /// The end point of the worst trajectory.
+        point: Vec<f32>,
+    },
+}
+
+/// Why a saved state cannot be taken up.
+#[derive(Debug, thiserror::Error)]
+pub enum RestoreError {
+    /// It belongs to another training.
+    #[error("this state does not fit the configuration: it was saved by another training, or is damaged")]
+    Mismatch,
+    /// No threads.
+    #[error(transparent)]
+    Threads(#[from] ThreadsError),
+}
+
+/// A training under way.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use ebbtide::objective::Method;
+/// use ebbtide::target::{NamedTarget, Target};
+/// use ebbtide::train::{Config, Trainer};
+///
+/// let target: Arc<dyn Target> = NamedTarget::EasyFunnel.build().into();
+/// let mut config = Config::preset(NamedTarget::EasyFunnel, Method::TbTb, 3);
+/// config.batch = 16;
+/// let mut trainer = Trainer::new(config.validate(&*target)?, target, 1)?;
+/// let report = trainer.step()?;
+/// assert_eq!(report.iteration, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Trainer {
+    valid: ValidConfig,
+    target: Arc<dyn Target>,
+    threads: usize,
+    differentiator: Differentiator,
+    state: State,
+    buffers: Buffers,
+}
+
+/// Places that are filled anew by every update.
+struct Buffers {
+    trajectories: Trajectories,
+    noise: Noise,
+    ends: Vec<f32>,
+    log_density: Vec<f32>,
+    gradient: Vec<f32>,
+    added_variance: Vec<f32>,
+    drawn: Drawn,
+}
+
+impl Trainer {
+    /// A training at its beginning. `threads` of 0 means all cores; the results do not depend on it.
+    pub fn new(config: ValidConfig, target: Arc<dyn Target>, threads: usize) -> Result<Self, ThreadsError> {
+        let state = State::new(&config);
+        Self::with_state(config, target, threads, state)
+    }
+
+    /// A training taken up where `state` was saved.
+    pub fn restore(
+        config: ValidConfig,
+        target: Arc<dyn Target>,
+        threads: usize,
+        state: State,
+    ) -> Result<Self, RestoreError> {
+        if !state.is_sound(&config) {
+            return Err(RestoreError::Mismatch);
+        }
+        Ok(Self::with_state(config, target, threads, state)?)
+    }
+
+    fn with_state(
+        valid: ValidConfig,
+        target: Arc<dyn Target>,
+        threads: usize,
+        state: State,
+    ) -> Result<Self, ThreadsError> {
+        let (model, batch) = (valid.model(), valid.config().batch);
+        let buffers = Buffers {
+            trajectories: Trajectories::new(batch, model.steps(), model.dim()),
+            noise: Noise::new(),
+            ends: Vec::new(),
+            log_density: Vec::new(),
+            gradient: Vec::new(),
+            added_variance: Vec::new(),
+            drawn: Drawn::default(),
+        };
+        let differentiator = Differentiator::new(model.clone(), threads)?;
+        Ok(Self { valid, target, threads, differentiator, state, buffers })
+    }
+
+    /// The configuration.
+    pub fn config(&self) -> &Config {
+        self.valid.config()
+    }
+
+    /// The target.
+    pub fn target(&self) -> &Arc<dyn Target> {
+        &self.target
+    }
+
+    /// Everything there is to save.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// The sampler as it is now: live weights, no exploration.
+    pub fn sampler(&self) -> Result<Sampler, ThreadsError> {
+        let parameters = self.state.learner.parameters().to_vec();
+        Sampler::new(self.differentiator.model().clone(), parameters, self.threads)
+    }
+
+    /// One iteration.
+    pub fn step(&mut self) -> Result<Report, TrainError> {
+        let iteration = self.state.iteration;
+        self.set_destruction_bound();
+        let alternating = self.config().schedule == Schedule::Alternating;
+        let forward = !alternating || iteration.is_multiple_of(2);
+        let backward = !alternating || !forward;
+        let mut report = Report { iteration: iteration + 1, ..Report::default() };
+        if forward {
+            self.fresh_update(&mut report)?;
+            for round in 0..self.config().replay.ratio {
+                self.replayed_update(round)?;
+            }
+            self.search(&mut report)?;
+        }
+        if backward && self.state.archive.as_ref().is_some_and(|archive| !archive.is_empty()) {
+            self.destroyed_update(&mut report)?;
+        }
+        if let Some(tau) = self.config().target_network {
+            self.state.learner.follow(tau);
+        }
+        self.state.iteration += 1;
+        report.log_z = self.state.learner.log_z();
+        report.evaluations = self.state.evaluations;
+        report.archived = self.state.archive.as_ref().map_or(0, Archive::len);
+        Ok(report)
+    }
+
+    fn address(&self, purpose: Purpose) -> Address {
+        Address::new(self.config().seed, purpose, self.state.iteration)
+    }
+
+    fn failed(&self, source: TargetError) -> TrainError {
+        TrainError::Target { iteration: self.state.iteration + 1, source }
+    }
+
+    /// C₂ of this iteration, where it rises over the training.
+    fn set_destruction_bound(&mut self) {
+        let config = self.valid.config();
+        if let (BoundSchedule::Rising, DestructionVariance::Learned { bound, multiplier }) =
+            (config.destruction_bound, config.destruction)
+        {
+            let share = (self.state.iteration as f64 / config.iterations as f64).min(1.0) as f32;
+            let variance = DestructionVariance::Learned { bound: share * bound, multiplier };
+            self.differentiator.model_mut().destruction.variance = variance;
+        }
+    }
+
+    /// Draws a batch from the generation process, explores if asked, and learns from it.
+    fn fresh_update(&mut self, report: &mut Report) -> Result<(), TrainError> {
+        let address = self.address(Purpose::Generate);
+        let (config, buffers) = (self.valid.config(), &mut self.buffers);
+        let parameters = self.state.learner.parameters();
+        let (lanes, model, prelude) = self.differentiator.ready(parameters);
+        draw_noise(lanes, model, address, 0, config.batch, &mut buffers.noise);
+        config.exploration.added_variance(self.state.iteration, &model.grid, &mut buffers.added_variance);
+        let network = Network { parameters, prelude };
+        let (noise, added) = (&buffers.noise, &buffers.added_variance);
+        simulate_forward(lanes, model, network, noise, added, &mut buffers.trajectories);
+        buffers.trajectories.copy_ends(&mut buffers.ends);
+        self.state.evaluations += config.batch as u64;
+        let losses = match config.generation_objective {
+            GenerationObjective::ReverseKl => self.reverse_kl()?,
+            _ => {
+                let buffers = &mut self.buffers;
+                evaluate(&*self.target, &buffers.ends, &mut buffers.log_density).map_err(|e| self.failed(e))?;
+                self.learn(None, self.config().destruction_objective)?
+            }
+        };
+        let norms = self.descend(&losses)?;
+        self.state.on_policy_updates += 1;
+        report.generation_loss = losses.generation.unwrap_or(f64::NAN);
+        report.destruction_loss = losses.destruction;
+        report.generation_norm = norms;
+        if let Some(replay) = &mut self.state.replay {
+            let options = self.valid.config().replay;
+            replay.insert(&self.buffers.trajectories, &self.buffers.log_density, &options);
+        }
+        Ok(())
+    }
+
+    /// Reverse KL for the generation process, and what the destruction process learns from the same batch.
+    fn reverse_kl(&mut self) -> Result<Losses, TrainError> {
+        let target = Arc::clone(&self.target);
+        let differentiable = target.differentiable().expect("a valid configuration has a gradient for reverse KL");
+        let buffers = &mut self.buffers;
+        let (density, gradient) = (&mut buffers.log_density, &mut buffers.gradient);
+        evaluate_with_gradient(differentiable, target.dim(), &buffers.ends, density, gradient)
+            .map_err(|error| self.failed(error))?;
+        let buffers = &self.buffers;
+        let batch = Batch {
+            trajectories: &buffers.trajectories,
+            log_density: &buffers.log_density,
+            importance: None,
+        };
+        let weights = self.state.learner.weights();
+        let losses = self.differentiator.reverse_kl(weights, batch, &buffers.noise, &buffers.gradient);
+        let destruction = match self.valid.config().destruction_objective {
+            None => None,
+            objective => {
+                let objectives = Objectives { generation: None, destruction: objective, log_z: 0.0 };
+                self.differentiator.off_policy(weights, batch, objectives).destruction
+            }
+        };
+        self.finite(Losses { destruction, ..losses })
+    }
+
+    /// Learns from trajectories drawn from the replay buffer.
+    fn replayed_update(&mut self, round: usize) -> Result<(), TrainError> {
+        let mut stream = self.address(Purpose::Replay).stream(round);
+        let (options, buffers) = (self.valid.config().replay, &mut self.buffers);
+        let Some(replay) = &self.state.replay else { return Ok(()) };
+        replay.draw(&mut stream, &options, &mut buffers.trajectories, &mut buffers.drawn);
+        std::mem::swap(&mut buffers.log_density, &mut buffers.drawn.log_density);
+        let importance = std::mem::take(&mut buffers.drawn.importance);
+        let losses = self.learn(Some(&importance), self.off_policy_destruction())?;
+        self.buffers.drawn.importance = importance;
+        if let Some(replay) = &mut self.state.replay {
+            let priorities = self.differentiator.residuals().map(|residual| 0.5 * residual * residual);
+            replay.refresh(&self.buffers.drawn.places, priorities, &options);
+        }
+        self.descend(&losses)?;
+        Ok(())
+    }
+
+    /// Learns from paths destroyed from end points that local search found.
+    fn destroyed_update(&mut self, report: &mut Report) -> Result<(), TrainError> {
+        let mut recall = self.address(Purpose::Recall).stream(0);
+        let address = self.address(Purpose::Destroy);
+        let (batch, buffers) = (self.valid.config().batch, &mut self.buffers);
+        let Some(archive) = &self.state.archive else { return Ok(()) };
+        buffers.ends.clear();
+        buffers.log_density.clear();
+        for _ in 0..batch {
+            let (point, density) = archive.draw(&mut recall);
+            buffers.ends.extend_from_slice(point);
+            buffers.log_density.push(density);
+        }
+        buffers.trajectories.set_ends(&buffers.ends);
+        let parameters = self.state.learner.parameters();
+        let (lanes, model, prelude) = self.differentiator.ready(parameters);
+        draw_noise(lanes, model, address, 0, batch, &mut buffers.noise);
+        let network = Network { parameters, prelude };
+        simulate_backward(lanes, model, network, &buffers.noise, &mut buffers.trajectories);
+        let losses = self.learn(None, self.off_policy_destruction())?;
+        let norm = self.descend(&losses)?;
+        if self.valid.config().schedule == Schedule::Alternating {
+            report.generation_loss = losses.generation.unwrap_or(f64::NAN);
+            report.destruction_loss = losses.destruction;
+            report.generation_norm = norm;
+        }
+        Ok(())
+    }
+
+    /// What the destruction process learns from trajectories that generation did not just draw: trajectory
+    /// likelihood is about the current generation process alone.
+    fn off_policy_destruction(&self) -> Option<DestructionObjective> {
+        self.config()
+            .destruction_objective
+            .filter(|objective| *objective != DestructionObjective::TrajectoryLikelihood)
+    }
+
+    /// Gradients of the off-policy losses on the trajectories in the buffers.
+    fn learn(
+        &mut self,
+        importance: Option<&[f32]>,
+        destruction: Option<DestructionObjective>,
+    ) -> Result<Losses, TrainError> {
+        let batch = Batch {
+            trajectories: &self.buffers.trajectories,
+            log_density: &self.buffers.log_density,
+            importance,
+        };
+        let objectives = Objectives {
+            generation: Some(self.valid.config().generation_objective),
+            destruction,
+            log_z: self.state.learner.log_z(),
+        };
+        let losses = self.differentiator.off_policy(self.state.learner.weights(), batch, objectives);
+        self.finite(losses)
+    }
+
+    /// Takes the step that the gradients ask for; answers with the norm of the generation gradient.
+    fn descend(&mut self, losses: &Losses) -> Result<f64, TrainError> {
+        let config = self.valid.config();
+        let factor = config.optimisation.decay.powf(self.state.on_policy_updates as f64);
+        let learns_log_z = config.generation_objective == GenerationObjective::TrajectoryBalance;
+        let learner = &mut self.state.learner;
+        let norms = learner.step(&mut self.differentiator, losses, &config.optimisation, factor, learns_log_z);
+        for (what, norm) in
+            [("norm of the generation gradient", norms.generation), ("norm of the destruction gradient", norms.destruction)]
+        {
+            if !norm.is_finite() {
+                return Err(self.diverged(what, norm));
+            }
+        }
+        Ok(norms.generation)
+    }
+
+    fn finite(&self, losses: Losses) -> Result<Losses, TrainError> {
+        for (what, loss) in [("generation loss", losses.generation), ("destruction loss", losses.destruction)] {
+            if let Some(value) = loss.filter(|loss| !loss.is_finite()) {
+                return Err(self.diverged(what, value));
+            }
+        }
+        Ok(losses)
+    }
+
+    fn diverged(&self, what: &'static str, value: f64) -> TrainError {
+        let row = self.differentiator.first_not_finite().unwrap_or(0);
+        let path = self.buffers.trajectories.path(row);
+        let point = path[path.len() - self.buffers.trajectories.dim()..].to_vec();
+        TrainError::Diverged { iteration: self.state.iteration + 1, what, value, point }
+    }
+
+    /// Local search from the end points of the fresh batch, where it is due.
+    fn search(&mut self, report: &mut Report) -> Result<(), TrainError> {
+        let config = self.valid.config();
+        let Some(search) = config.local_search else { return Ok(()) };
+        // An alternating schedule comes here in even iterations only.
+        let window = if config.schedule == Schedule::Alternating { 2 } else { 1 };
+        if self.state.iteration % search.every as u64 >= window {
+            return Ok(());
+        }
+        let target = Arc::clone(&self.target);
+        let differentiable = target.differentiable().expect("a valid configuration has a gradient for local search");
+        let address = self.address(Purpose::LocalSearch);
+        let finds = search
+            .run(differentiable, target.dim(), &self.buffers.ends, address)
+            .map_err(|error| self.failed(error))?;
+        self.state.evaluations += finds.evaluations;
+        report.acceptance = Some(finds.acceptance);
+        if let Some(archive) = &mut self.state.archive {
+            archive.insert(&finds.points, &finds.log_density);
+        }
+        Ok(())
+    }
+}
