@@ -23,9 +23,7 @@ pub enum CostError {
         len: usize,
     },
     /// A cost is NaN, infinite, or so large that sums of costs would overflow.
-    #[error(
-        "the cost of row {row} and column {column} is {value}; it must be a number within ±1e290"
-    )]
+    #[error("the cost of row {row} and column {column} is {value}; it must be a number within ±1e290")]
     NotUsable {
         /// The row of the cost.
         row: usize,
@@ -40,18 +38,11 @@ impl CostMatrix {
     /// A matrix of `size` × `size` costs, by rows.
     pub fn new(size: usize, values: Vec<f64>) -> Result<Self, CostError> {
         if size.checked_mul(size) != Some(values.len()) {
-            return Err(CostError::NotSquare {
-                size,
-                len: values.len(),
-            });
+            return Err(CostError::NotSquare { size, len: values.len() });
         }
         let usable = |value: &f64| value.abs() <= 1e290;
         match values.iter().position(|value| !usable(value)) {
-            Some(at) => Err(CostError::NotUsable {
-                row: at / size,
-                column: at % size,
-                value: values[at],
-            }),
+            Some(at) => Err(CostError::NotUsable { row: at / size, column: at % size, value: values[at] }),
             None => Ok(Self { size, values }),
         }
     }
@@ -70,9 +61,7 @@ impl CostMatrix {
     fn thinned(&self, stride: usize) -> Self {
         let size = self.size / stride;
         let rows = (0..size).map(|i| self.row(i * stride));
-        let values = rows
-            .flat_map(|row| (0..size).map(|j| row[j * stride]))
-            .collect();
+        let values = rows.flat_map(|row| (0..size).map(|j| row[j * stride])).collect();
         Self { size, values }
     }
 }
@@ -113,10 +102,7 @@ impl Assignment {
         for row in market.drop_overpriced(0.0) {
             paths.augment(&mut market, row);
         }
-        let columns = market
-            .column_of
-            .iter()
-            .map(|column| column.expect("every row was augmented"));
+        let columns = market.column_of.iter().map(|column| column.expect("every row was augmented"));
         Self {
             columns: columns.collect(),
             row_potentials: paths.into_row_potentials(),
@@ -141,11 +127,7 @@ impl Assignment {
 
     /// The total cost of the matching.
     pub fn cost(&self, costs: &CostMatrix) -> f64 {
-        self.columns
-            .iter()
-            .enumerate()
-            .map(|(row, &column)| costs.row(row)[column])
-            .sum()
+        self.columns.iter().enumerate().map(|(row, &column)| costs.row(row)[column]).sum()
     }
 }
 
@@ -193,14 +175,7 @@ mod tests {
         assert_eq!(error, CostError::NotSquare { size: 2, len: 3 });
         for value in [f64::INFINITY, 1e300] {
             let error = CostMatrix::new(2, vec![0.0, 0.0, value, 0.0]).unwrap_err();
-            assert_eq!(
-                error,
-                CostError::NotUsable {
-                    row: 1,
-                    column: 0,
-                    value
-                }
-            );
+            assert_eq!(error, CostError::NotUsable { row: 1, column: 0, value });
         }
         assert!(CostMatrix::new(1, vec![f64::NAN]).is_err());
     }

@@ -69,7 +69,7 @@ impl<'a> Market<'a> {
 const FIRST_EPSILON: f64 = 2.0;
 
 /// The first ε where prices start from those of a thinned problem.
-const FIRST_EPSILON_WARM: f64 = 0.2;
+const FIRST_EPSILON_WARM: f64 = 0.5;
 
 /// From one round to the next ε shrinks by this factor.
 const SHRINK: f64 = 0.25;
@@ -87,11 +87,7 @@ pub(super) fn sell_all(market: &mut Market, last_epsilon: f64) {
         return;
     }
     let warm = market.prices.iter().any(|&price| price != 0.0);
-    let mut relative = if warm {
-        FIRST_EPSILON_WARM
-    } else {
-        FIRST_EPSILON
-    };
+    let mut relative = if warm { FIRST_EPSILON_WARM } else { FIRST_EPSILON };
     let mut bids_left = PATIENCE * market.costs.size();
     loop {
         let epsilon = relative * spread;

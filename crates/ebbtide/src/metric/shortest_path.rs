@@ -90,15 +90,12 @@ impl ShortestPaths {
     }
 
     fn look_at_list(&mut self, market: &Market, row: usize, so_far: f64) {
-        for entry in market.lists.entries(row) {
-            self.look(market, row, entry.column as usize, entry.cost, so_far);
+        for (column, cost) in market.lists.entries(row) {
+            self.look(market, row, column, cost, so_far);
         }
         let distance = so_far + (market.lists.floor(row) - self.row_potentials[row]).max(0.0);
         if distance < self.end_distance {
-            self.ahead.push(Event {
-                distance,
-                place: Place::Floor { row },
-            });
+            self.ahead.push(Event { distance, place: Place::Floor { row } });
         }
     }
 
@@ -123,10 +120,7 @@ impl ShortestPaths {
         self.distance[column] = distance;
         self.predecessor[column] = row;
         if market.row_of[column].is_some() {
-            self.ahead.push(Event {
-                distance,
-                place: Place::Column(column),
-            });
+            self.ahead.push(Event { distance, place: Place::Column(column) });
         } else {
             (self.end, self.end_distance) = (Some(column), distance);
         }
@@ -145,9 +139,7 @@ impl ShortestPaths {
 
     /// Moves each row on the path to the column after it.
     fn shift(&mut self, market: &mut Market, start: usize) {
-        let mut column = self
-            .end
-            .expect("with a row unmatched so is a column, and all are in reach");
+        let mut column = self.end.expect("with a row unmatched so is a column, and all are in reach");
         loop {
             let row = self.predecessor[column];
             market.row_of[column] = Some(row);
@@ -171,10 +163,7 @@ impl ShortestPaths {
 /// The nearest event is the greatest, for the heap gives out the greatest first.
 impl Ord for Event {
     fn cmp(&self, other: &Self) -> Ordering {
-        other
-            .distance
-            .total_cmp(&self.distance)
-            .then_with(|| other.place.cmp(&self.place))
+        other.distance.total_cmp(&self.distance).then_with(|| other.place.cmp(&self.place))
     }
 }
 

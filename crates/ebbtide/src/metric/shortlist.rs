@@ -7,8 +7,10 @@ use super::assignment::CostMatrix;
 /// Prices only rise, so a floor stays true once it is set. While the cheapest column of the list lies
 /// below the floor, it is the cheapest of all, and no other column need be looked at.
 pub(super) struct Shortlists {
-    /// The lists, each with room for `LONGEST` columns.
-    entries: Vec<Entry>,
+    /// The listed columns, with room for `LONGEST` in each list.
+    columns: Vec<u32>,
+    /// Their costs for the row, without their prices.
+    costs: Vec<f64>,
     lengths: Vec<usize>,
     floors: Vec<f64>,
     /// Scratch: the totals of one row.
@@ -17,13 +19,6 @@ pub(super) struct Shortlists {
     marks: Vec<u8>,
     /// Scratch: the columns so marked, with their totals.
     marked: Vec<(u32, f64)>,
-}
-
-/// A column with its cost for the row, without its price.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Entry {
-    pub column: u32,
-    pub cost: f64,
 }
 
 /// The column a row likes best, its total, and a total that no other column goes below.
@@ -48,7 +43,8 @@ impl Shortlists {
     /// Lists for `size` rows, none of them filled yet.
     pub fn new(size: usize) -> Self {
         Self {
-            entries: vec![Entry::default(); size * LONGEST],
+            columns: vec![0; size * LONGEST],
+            costs: vec![0.0; size * LONGEST],
             lengths: vec![0; size],
             floors: vec![f64::NEG_INFINITY; size],
             totals: vec![0.0; size],
@@ -57,9 +53,11 @@ impl Shortlists {
         }
     }
 
-    /// The listed columns of a row.
-    pub fn entries(&self, row: usize) -> &[Entry] {
-        &self.entries[row * LONGEST..][..self.lengths[row]]
+    /// The listed columns of a row, each with its cost.
+    pub fn entries(&self, row: usize) -> impl Iterator<Item = (usize, f64)> {
+        let list = row * LONGEST..row * LONGEST + self.lengths[row];
+        let columns = self.columns[list.clone()].iter().map(|&column| column as usize);
+        columns.zip(self.costs[list].iter().copied())
     }
 
     /// No column off the list of `row` has a total below this.
@@ -71,30 +69,22 @@ impl Shortlists {
     pub fn offer(&mut self, row: usize, costs: &CostMatrix, prices: &[f64]) -> Offer {
         let listed = self.listed_offer(row, prices);
         if listed.best <= self.floors[row] {
-            return Offer {
-                second: listed.second.min(self.floors[row]),
-                ..listed
-            };
+            return Offer { second: listed.second.min(self.floors[row]), ..listed };
         }
         self.refill(row, costs, prices);
         self.listed_offer(row, prices)
     }
 
     fn listed_offer(&self, row: usize, prices: &[f64]) -> Offer {
-        let mut offer = Offer {
-            column: 0,
-            best: f64::INFINITY,
-            second: f64::INFINITY,
-        };
-        for entry in self.entries(row) {
-            let total = entry.cost + prices[entry.column as usize];
+        let mut offer = Offer { column: 0, best: f64::INFINITY, second: f64::INFINITY };
+        for (column, cost) in self.entries(row) {
+            let total = cost + prices[column];
+            if total >= offer.second {
+                continue; // most are
+            }
             if total < offer.best {
-                offer = Offer {
-                    column: entry.column as usize,
-                    best: total,
-                    second: offer.best,
-                };
-            } else if total < offer.second {
+                offer = Offer { column, best: total, second: offer.best };
+            } else {
                 offer.second = total;
             }
         }
@@ -104,7 +94,7 @@ impl Shortlists {
     /// Looks at all columns again, and lists the cheapest.
     pub fn refill(&mut self, row: usize, costs: &CostMatrix, prices: &[f64]) {
         let costs = costs.row(row);
-        let mut floor = add_prices(costs, prices, &mut self.totals);
+        let mut floor = pulp::Arch::new().dispatch(AddPrices { costs, prices, totals: &mut self.totals });
         if costs.len() <= LONGEST {
             floor = f64::INFINITY; // all columns fit
         }
@@ -114,12 +104,9 @@ impl Shortlists {
             floor = self.marked.select_nth_unstable_by(LONGEST, by_total).1.1;
             self.marked.truncate(LONGEST);
         }
-        let list = &mut self.entries[row * LONGEST..][..LONGEST];
-        for (entry, &(column, _)) in list.iter_mut().zip(&self.marked) {
-            *entry = Entry {
-                column,
-                cost: costs[column as usize],
-            };
+        for (place, &(column, _)) in (row * LONGEST..).zip(&self.marked) {
+            self.columns[place] = column;
+            self.costs[place] = costs[column as usize];
         }
         self.lengths[row] = self.marked.len();
         self.floors[row] = floor;
@@ -149,28 +136,35 @@ impl Shortlists {
 }
 
 /// Writes the totals, and answers with the largest of the groups' smallest.
-fn add_prices(costs: &[f64], prices: &[f64], totals: &mut [f64]) -> f64 {
-    let mut smallest = [f64::INFINITY; GROUPS];
-    pulp::Arch::new().dispatch(|| {
-        let (cost_groups, cost_rest) = costs.as_chunks::<GROUPS>();
-        let (price_groups, price_rest) = prices.as_chunks::<GROUPS>();
-        let (total_groups, total_rest) = totals.as_chunks_mut::<GROUPS>();
-        for ((cost, price), total) in cost_groups.iter().zip(price_groups).zip(total_groups) {
+///
+/// A closure of this size is not inlined into the dispatched code, and would lose its instruction set.
+struct AddPrices<'a> {
+    costs: &'a [f64],
+    prices: &'a [f64],
+    totals: &'a mut [f64],
+}
+
+impl pulp::NullaryFnOnce for AddPrices<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn call(self) -> f64 {
+        let mut smallest = [f64::INFINITY; GROUPS];
+        let (costs, costs_left) = self.costs.as_chunks::<GROUPS>();
+        let (prices, prices_left) = self.prices.as_chunks::<GROUPS>();
+        let (totals, totals_left) = self.totals.as_chunks_mut::<GROUPS>();
+        for ((cost, price), total) in costs.iter().zip(prices).zip(totals) {
             for k in 0..GROUPS {
                 total[k] = cost[k] + price[k];
-                smallest[k] = if total[k] < smallest[k] {
-                    total[k]
-                } else {
-                    smallest[k]
-                };
+                smallest[k] = if total[k] < smallest[k] { total[k] } else { smallest[k] };
             }
         }
-        for (k, total) in total_rest.iter_mut().enumerate() {
-            *total = cost_rest[k] + price_rest[k];
+        for (k, total) in totals_left.iter_mut().enumerate() {
+            *total = costs_left[k] + prices_left[k];
             smallest[k] = smallest[k].min(*total);
         }
-    });
-    smallest.into_iter().fold(f64::NEG_INFINITY, f64::max)
+        smallest.into_iter().fold(f64::NEG_INFINITY, f64::max)
+    }
 }
 
 #[cfg(test)]
@@ -189,9 +183,7 @@ mod tests {
                 let offer = lists.offer(row, &costs, &prices);
                 let totals = (0..n).map(|j| (costs.row(row)[j] + prices[j], j));
                 let (best, column) = totals.clone().min_by(|a, b| a.0.total_cmp(&b.0)).unwrap();
-                let others = totals
-                    .filter(|&(_, j)| j != offer.column)
-                    .map(|(total, _)| total);
+                let others = totals.filter(|&(_, j)| j != offer.column).map(|(total, _)| total);
                 let second = others.fold(f64::INFINITY, f64::min);
                 assert_eq!(offer.best, best, "n = {n}, step {step}");
                 assert!(offer.column == column || second == best);

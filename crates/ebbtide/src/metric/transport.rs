@@ -99,17 +99,10 @@ fn count(set: PointSet, points: &[f32], dim: usize) -> Result<usize, TransportEr
         return Err(TransportError::Empty(set));
     }
     if !points.len().is_multiple_of(dim) {
-        return Err(TransportError::NotWholePoints {
-            set,
-            len: points.len(),
-            dim,
-        });
+        return Err(TransportError::NotWholePoints { set, len: points.len(), dim });
     }
     match points.iter().position(|x| !x.is_finite()) {
-        Some(place) => Err(TransportError::NotFinite {
-            set,
-            row: place / dim,
-        }),
+        Some(place) => Err(TransportError::NotFinite { set, row: place / dim }),
         None => Ok(points.len() / dim),
     }
 }
@@ -155,27 +148,11 @@ mod tests {
         assert_eq!(wasserstein2(&[1.0], &[1.0], 0), Err(ZeroDimension));
         assert_eq!(wasserstein2(&[], &[1.0], 1), Err(Empty(PointSet::First)));
         assert_eq!(wasserstein2(&[1.0], &[], 1), Err(Empty(set)));
-        assert_eq!(
-            wasserstein2(&[1.0; 4], &[1.0; 3], 2),
-            Err(NotWholePoints {
-                set,
-                len: 3,
-                dim: 2
-            })
-        );
-        assert_eq!(
-            wasserstein2(&[1.0; 4], &[1.0; 6], 2),
-            Err(DifferentSizes {
-                first: 2,
-                second: 3
-            })
-        );
+        assert_eq!(wasserstein2(&[1.0; 4], &[1.0; 3], 2), Err(NotWholePoints { set, len: 3, dim: 2 }));
+        assert_eq!(wasserstein2(&[1.0; 4], &[1.0; 6], 2), Err(DifferentSizes { first: 2, second: 3 }));
         for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
             let b = [0.0, 0.0, 0.0, 0.0, 0.0, bad];
-            assert_eq!(
-                wasserstein2(&[0.0; 6], &b, 2),
-                Err(NotFinite { set, row: 2 })
-            );
+            assert_eq!(wasserstein2(&[0.0; 6], &b, 2), Err(NotFinite { set, row: 2 }));
         }
         let error = NotFinite { set, row: 2 };
         let words = "the second set has a coordinate that is not a finite number, in row 2";
@@ -186,9 +163,6 @@ mod tests {
     fn the_largest_numbers_do_not_overflow() {
         let distance = wasserstein2(&[f32::MAX, 0.0], &[f32::MIN, 0.0], 1).unwrap();
         let expected = f64::from(f32::MAX); // crossing both pairs halves the square
-        assert!(
-            (distance / expected - 1.0).abs() < 1e-12,
-            "{distance} {expected}"
-        );
+        assert!((distance / expected - 1.0).abs() < 1e-12, "{distance} {expected}");
     }
 }
