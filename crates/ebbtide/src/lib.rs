@@ -1,5 +1,14 @@
 //! Diffusion samplers: learn to draw independent samples from a density known up to a constant.
+//!
+//! A generation process builds a sample from the origin in a few Gaussian steps; a destruction process takes
+//! it apart again. Both are learned. The modules stand in the order of the method:
+//!
+//! [`target`] → [`process`] → [`trajectory`] → [`objective`] → [`train`] → [`metric`]
+//!
+//! with [`network`], [`numeric`] and [`stream`] underneath. Nothing in this crate touches a file, prints, or
+//! reads a clock.
 
+pub mod metric;
 pub mod network;
 pub mod numeric;
 pub mod objective;

@@ -116,5 +116,7 @@ fn log_weights(
     target::evaluate(target, ends, &mut log_density)?;
     let logs = sampler.log_probs(trajectories);
     let both = logs.destruction.iter().zip(&logs.generation).zip(&log_density);
-    Ok(both.map(|((destruction, generation), &density)| f64::from(density) + destruction - generation).collect())
+    Ok(both
+        .map(|((destruction, generation), &density)| f64::from(density) + destruction - generation)
+        .collect())
 }

@@ -1,9 +1,15 @@
 //! How good a sampler is: bounds on log Z, sample quality, mode coverage, each with its error.
 
+pub mod assignment;
+mod auction;
 mod bounds;
 mod coverage;
 mod evaluation;
+mod shortest_path;
+mod shortlist;
+pub mod transport;
 
 pub use bounds::{Bounds, Estimate, Importance};
 pub use coverage::Coverage;
 pub use evaluation::{Evaluation, EvaluationError, EvaluationOptions, evaluate};
+pub use transport::{TransportError, wasserstein2};

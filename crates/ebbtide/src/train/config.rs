@@ -201,7 +201,12 @@ impl Config {
             require(bound > 0.0 && bound <= 20.0, "generation-variance.learned.bound", bound.into(), range)?;
         }
         if let DestructionVariance::Learned { bound, .. } = self.destruction {
-            require(bound > 0.0 && bound < 1.0, "destruction.learned.bound", bound.into(), "between 0 and 1")?;
+            require(
+                bound > 0.0 && bound < 1.0,
+                "destruction.learned.bound",
+                bound.into(),
+                "between 0 and 1",
+            )?;
         }
         let optimisation = &self.optimisation;
         not_negative("optimisation.generation-rate", optimisation.generation_rate)?;
@@ -226,7 +231,12 @@ impl Config {
             at_least_one("local-search.capacity", search.capacity)?;
             positive("local-search.step-size", search.step_size)?;
             let acceptance = search.acceptance;
-            require((0.0..=1.0).contains(&acceptance), "local-search.acceptance", acceptance, "between 0 and 1")?;
+            require(
+                (0.0..=1.0).contains(&acceptance),
+                "local-search.acceptance",
+                acceptance,
+                "between 0 and 1",
+            )?;
             let (burn_in, range) = (search.burn_in, "below local-search.steps, or nothing is kept");
             require(burn_in < search.steps, "local-search.burn-in", burn_in as f64, range)?;
             let (capacity, range) = (search.capacity, "below 2^32");
@@ -255,17 +265,25 @@ impl Config {
         }
         if self.generation_objective == GenerationObjective::ReverseKl {
             if self.replay.ratio > 0 {
-                return contradiction("reverse KL cannot learn from replayed trajectories: set replay.ratio = 0");
+                return contradiction(
+                    "reverse KL cannot learn from replayed trajectories: set replay.ratio = 0",
+                );
             }
             if self.exploration.factor > 0.0 {
-                return contradiction("reverse KL cannot learn from explored trajectories: set exploration.factor = 0");
+                return contradiction(
+                    "reverse KL cannot learn from explored trajectories: set exploration.factor = 0",
+                );
             }
             if self.local_search.is_some() {
-                return contradiction("reverse KL cannot learn from destroyed trajectories: turn local search off");
+                return contradiction(
+                    "reverse KL cannot learn from destroyed trajectories: turn local search off",
+                );
             }
         }
         if self.schedule == Schedule::Alternating && self.local_search.is_none() {
-            return contradiction("an alternating schedule has nothing to do in odd iterations without local search");
+            return contradiction(
+                "an alternating schedule has nothing to do in odd iterations without local search",
+            );
         }
         Ok(())
     }

@@ -38,7 +38,8 @@ impl Exploration {
 
     /// Writes the variance that each step gets in an iteration.
     pub fn added_variance(&self, iteration: u64, grid: &TimeGrid, out: &mut Vec<f32>) {
-        let left = if self.anneal == 0 { 0.0 } else { (1.0 - iteration as f64 / self.anneal as f64).max(0.0) };
+        let left =
+            if self.anneal == 0 { 0.0 } else { (1.0 - iteration as f64 / self.anneal as f64).max(0.0) };
         let factor = self.factor * left;
         out.clear();
         out.extend((0..grid.len()).map(|i| match self.form {

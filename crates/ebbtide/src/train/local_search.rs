@@ -89,7 +89,9 @@ impl LocalSearch {
                 }
             }
             // A chain whose gradient is not finite proposes nonsense; it stays where it is.
-            for (proposal, point) in proposals.points.chunks_exact_mut(dim).zip(chains.points.chunks_exact(dim)) {
+            for (proposal, point) in
+                proposals.points.chunks_exact_mut(dim).zip(chains.points.chunks_exact(dim))
+            {
                 if proposal.iter().any(|x| !x.is_finite()) {
                     proposal.copy_from_slice(point);
                 }
@@ -154,7 +156,12 @@ mod tests {
     struct Bell;
 
     impl Differentiable for Bell {
-        fn log_density_and_gradient(&self, x: &[f32], out: &mut [f32], g: &mut [f32]) -> Result<(), TargetError> {
+        fn log_density_and_gradient(
+            &self,
+            x: &[f32],
+            out: &mut [f32],
+            g: &mut [f32],
+        ) -> Result<(), TargetError> {
             for i in 0..out.len() {
                 out[i] = (0..2).map(|j| -2.0 * (x[2 * i + j] - 1.0).powi(2)).sum();
                 (0..2).for_each(|j| g[2 * i + j] = -4.0 * (x[2 * i + j] - 1.0));
@@ -167,7 +174,8 @@ mod tests {
     fn chains_find_the_target_and_the_step_size_its_rate() {
         let starts: Vec<f32> = (0..400).map(|i| (i % 7) as f32).collect();
         let search = LocalSearch { steps: 1000, burn_in: 500, ..LocalSearch::default() };
-        let finds = search.run(&Bell, 2, &starts, Address::new(0, Purpose::LocalSearch, 0)).expect("a density");
+        let finds =
+            search.run(&Bell, 2, &starts, Address::new(0, Purpose::LocalSearch, 0)).expect("a density");
         assert_eq!(finds.evaluations, 200 * 1001);
         // Stored states are the accepted proposals, not the chain: a little wider than the target.
         let n = finds.points.len() as f64;
@@ -183,7 +191,12 @@ mod tests {
     fn a_density_without_value_is_named() {
         struct Nothing;
         impl Differentiable for Nothing {
-            fn log_density_and_gradient(&self, _: &[f32], out: &mut [f32], _: &mut [f32]) -> Result<(), TargetError> {
+            fn log_density_and_gradient(
+                &self,
+                _: &[f32],
+                out: &mut [f32],
+                _: &mut [f32],
+            ) -> Result<(), TargetError> {
                 out.fill(f32::NAN);
                 Ok(())
             }

@@ -31,10 +31,9 @@ impl Config {
             },
             destruction: match method.destruction() {
                 None => DestructionVariance::Fixed,
-                Some(_) => DestructionVariance::Learned {
-                    bound: DESTRUCTION_BOUND,
-                    multiplier: Multiplier::Bounded,
-                },
+                Some(_) => {
+                    DestructionVariance::Learned { bound: DESTRUCTION_BOUND, multiplier: Multiplier::Bounded }
+                }
             },
             destruction_bound: BoundSchedule::Constant,
             drift_bound: 1e4,
@@ -97,7 +96,9 @@ mod tests {
             for method in Method::ALL {
                 for steps in [1, 2, 5, 20] {
                     let preset = Config::preset(target, method, steps);
-                    preset.validate(&*built).unwrap_or_else(|error| panic!("{} {method}: {error}", target.name()));
+                    preset
+                        .validate(&*built)
+                        .unwrap_or_else(|error| panic!("{} {method}: {error}", target.name()));
                 }
             }
         }

@@ -130,7 +130,12 @@ impl Replay {
     }
 
     /// Gives drawn trajectories their new priorities.
-    pub fn refresh(&mut self, places: &[usize], priorities: impl Iterator<Item = f64>, options: &ReplayOptions) {
+    pub fn refresh(
+        &mut self,
+        places: &[usize],
+        priorities: impl Iterator<Item = f64>,
+        options: &ReplayOptions,
+    ) {
         for (&place, priority) in places.iter().zip(priorities) {
             // A loss beyond all bounds must not swallow the sum.
             let priority = priority.min(LARGEST);
@@ -175,7 +180,8 @@ mod tests {
             };
             let replay = filled(&priorities, &options);
             let weights = priorities.map(|p| (p + 1e-8).powf(alpha));
-            let (total, smallest) = (weights.iter().sum::<f64>(), weights.into_iter().fold(f64::MAX, f64::min));
+            let (total, smallest) =
+                (weights.iter().sum::<f64>(), weights.into_iter().fold(f64::MAX, f64::min));
             let count = 200_000;
             let mut trajectories = Trajectories::new(count, 1, 1);
             let mut drawn = Drawn::default();

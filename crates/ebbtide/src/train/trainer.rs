@@ -112,7 +112,9 @@ pub enum TrainError {
         source: TargetError,
     },
     /// A loss or gradient is not finite any more.
-    #[error("iteration {iteration}: the training diverged, the {what} is {value}; the trajectory that ends at x = {point:?} is the first without a finite loss")]
+    #[error(
+        "iteration {iteration}: the training diverged, the {what} is {value}; the trajectory that ends at x = {point:?} is the first without a finite loss"
+    )]
     Diverged {
         /// The iteration, counted from 1.
         iteration: u64,
@@ -299,7 +301,8 @@ impl Trainer {
             GenerationObjective::ReverseKl => self.reverse_kl()?,
             _ => {
                 let buffers = &mut self.buffers;
-                evaluate(&*self.target, &buffers.ends, &mut buffers.log_density).map_err(|e| self.failed(e))?;
+                evaluate(&*self.target, &buffers.ends, &mut buffers.log_density)
+                    .map_err(|e| self.failed(e))?;
                 self.learn(None, self.config().destruction_objective)?
             }
         };
@@ -318,7 +321,8 @@ impl Trainer {
     /// Reverse KL for the generation process, and what the destruction process learns from the same batch.
     fn reverse_kl(&mut self) -> Result<Losses, TrainError> {
         let target = Arc::clone(&self.target);
-        let differentiable = target.differentiable().expect("a valid configuration has a gradient for reverse KL");
+        let differentiable =
+            target.differentiable().expect("a valid configuration has a gradient for reverse KL");
         let buffers = &mut self.buffers;
         let (density, gradient) = (&mut buffers.log_density, &mut buffers.gradient);
         evaluate_with_gradient(differentiable, target.dim(), &buffers.ends, density, gradient)
@@ -422,10 +426,12 @@ impl Trainer {
         let factor = config.optimisation.decay.powf(self.state.on_policy_updates as f64);
         let learns_log_z = config.generation_objective == GenerationObjective::TrajectoryBalance;
         let learner = &mut self.state.learner;
-        let norms = learner.step(&mut self.differentiator, losses, &config.optimisation, factor, learns_log_z);
-        for (what, norm) in
-            [("norm of the generation gradient", norms.generation), ("norm of the destruction gradient", norms.destruction)]
-        {
+        let norms =
+            learner.step(&mut self.differentiator, losses, &config.optimisation, factor, learns_log_z);
+        for (what, norm) in [
+            ("norm of the generation gradient", norms.generation),
+            ("norm of the destruction gradient", norms.destruction),
+        ] {
             if !norm.is_finite() {
                 return Err(self.diverged(what, norm));
             }
@@ -434,7 +440,8 @@ impl Trainer {
     }
 
     fn finite(&self, losses: Losses) -> Result<Losses, TrainError> {
-        for (what, loss) in [("generation loss", losses.generation), ("destruction loss", losses.destruction)] {
+        for (what, loss) in [("generation loss", losses.generation), ("destruction loss", losses.destruction)]
+        {
             if let Some(value) = loss.filter(|loss| !loss.is_finite()) {
                 return Err(self.diverged(what, value));
             }
@@ -459,7 +466,8 @@ impl Trainer {
             return Ok(());
         }
         let target = Arc::clone(&self.target);
-        let differentiable = target.differentiable().expect("a valid configuration has a gradient for local search");
+        let differentiable =
+            target.differentiable().expect("a valid configuration has a gradient for local search");
         let address = self.address(Purpose::LocalSearch);
         let finds = search
             .run(differentiable, target.dim(), &self.buffers.ends, address)

@@ -28,7 +28,11 @@ impl Sampler {
     /// # Panics
     /// If there are not as many parameters as the model has places.
     pub fn new(model: Model, parameters: Vec<f32>, threads: usize) -> Result<Self, ThreadsError> {
-        assert_eq!(parameters.len(), model.layout.parameters(), "a model takes as many parameters as it has places");
+        assert_eq!(
+            parameters.len(),
+            model.layout.parameters(),
+            "a model takes as many parameters as it has places"
+        );
         let mut prelude = Prelude::new(&model);
         prelude.forward(&model, &parameters);
         let lanes = Lanes::for_simulation(&model, threads)?;
