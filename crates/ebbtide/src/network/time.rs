@@ -1,8 +1,8 @@
 //! The time half of the network: run once for each grid point, it ends as a bias of the first layer.
 
 use super::layout::Trunk;
+use super::trunk::activate;
 use crate::numeric::matrix::{Matrix, MatrixMut, Write, multiply};
-use crate::numeric::vector::gelu;
 
 /// Time features, encodings and per-time biases of one trunk, at all grid points.
 ///
@@ -35,11 +35,7 @@ impl Activation {
 
     /// Adds a bias for each feature, then applies GELU.
     fn apply(&mut self, bias: &[f32], rows: usize) {
-        for (feature, &b) in bias.iter().enumerate() {
-            for i in feature * rows..(feature + 1) * rows {
-                (self.value[i], self.slope[i]) = gelu(self.value[i] + b);
-            }
-        }
+        activate(&mut self.value, Some(&mut self.slope), bias, bias.len(), rows);
     }
 }
 

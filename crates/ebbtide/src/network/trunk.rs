@@ -287,7 +287,13 @@ pub fn backward(
 
 /// z ← GELU(z + bias), with the slopes beside if wanted. Rows stand in blocks of `block`, each with its own
 /// biases.
-fn activate(z: &mut [f32], slope: Option<&mut [f32]>, bias: &[f32], features: usize, block: usize) {
+pub(super) fn activate(
+    z: &mut [f32],
+    slope: Option<&mut [f32]>,
+    bias: &[f32],
+    features: usize,
+    block: usize,
+) {
     match slope {
         Some(slope) => dispatch(Activate { z, slope, bias, features, block }),
         None => dispatch(ActivateOnly { z, bias, features, block }),
