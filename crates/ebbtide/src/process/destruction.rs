@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{LOG_TAU, Step};
-use crate::numeric::vector::{exp, ln, tanh};
+use crate::numeric::vector::{exp, ln, tanh, tanh_and_slope};
 use crate::numeric::{Vectorised, dispatch};
 
 /// Whether the destruction process is learned.
@@ -155,8 +155,7 @@ impl Constants {
     /// (β, log β, ∂ log β / ∂ b)
     #[inline(always)]
     fn multiplier(&self, b: f32) -> (f32, f32, f32) {
-        let t = tanh(b);
-        let slope = (1.0 - t) * (1.0 + t);
+        let (t, slope) = tanh_and_slope(b);
         match self.exponent {
             None => {
                 let beta = self.bound.mul_add(t, 1.0);
@@ -209,12 +208,12 @@ impl Vectorised for Backward<'_> {
         let n = self.weight.len();
         let (x, next, a, b) = (&self.x[..n], &self.next[..n], &mut self.a[..n], &mut self.b[..n]);
         for i in 0..n {
-            let t = tanh(a[i]);
+            let (t, slope) = tanh_and_slope(a[i]);
             let (beta, _, log_slope) = self.k.multiplier(b[i]);
             let pull = self.k.ratio * next[i];
             let residual = self.k.bound.mul_add(t, 1.0).mul_add(-pull, x[i]);
             let scaled = residual * self.k.inverse / beta;
-            a[i] = self.weight[i] * scaled * pull * self.k.bound * (1.0 - t) * (1.0 + t);
+            a[i] = self.weight[i] * scaled * pull * self.k.bound * slope;
             b[i] = 0.5 * self.weight[i] * (residual * scaled - 1.0) * log_slope;
         }
     }

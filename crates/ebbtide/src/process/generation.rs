@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{LOG_TAU, Step};
-use crate::numeric::vector::{exp, tanh};
+use crate::numeric::vector::{exp, tanh, tanh_and_slope};
 use crate::numeric::{Vectorised, dispatch};
 
 /// What is done about the variance of the generation process.
@@ -193,12 +193,12 @@ impl Vectorised for Backward<'_> {
         let n = self.weight.len();
         let (x, next, f, v) = (&self.x[..n], &self.next[..n], &mut self.f[..n], &mut self.v[..n]);
         for i in 0..n {
-            let t = tanh(v[i]);
+            let (t, slope) = tanh_and_slope(v[i]);
             let inverse = self.k.inverse * exp(-self.k.bound * t);
             let residual = self.k.residual(x[i], next[i], f[i]);
             let excess = residual * residual * inverse - 1.0;
             f[i] = self.k.drift_gradient(residual, f[i], inverse, self.weight[i]);
-            v[i] = 0.5 * self.weight[i] * excess * self.k.bound * (1.0 - t) * (1.0 + t);
+            v[i] = 0.5 * self.weight[i] * excess * self.k.bound * slope;
         }
     }
 }
@@ -265,10 +265,10 @@ impl Vectorised for BackwardDraw<'_> {
         let n = self.v.len();
         let (noise, adjoint) = (&self.noise[..n], &self.adjoint[..n]);
         for i in 0..n {
-            let t = tanh(self.v[i]);
+            let (t, slope) = tanh_and_slope(self.v[i]);
             let deviation = (self.k.base * exp(self.k.bound * t)).sqrt();
             let gradient = 0.5 * (adjoint[i] * deviation * noise[i] - self.weight);
-            self.v[i] = gradient * self.k.bound * (1.0 - t) * (1.0 + t);
+            self.v[i] = gradient * self.k.bound * slope;
         }
     }
 }
