@@ -212,7 +212,9 @@ impl Trainer {
             drawn: Drawn::default(),
         };
         let differentiator = Differentiator::new(model.clone(), threads)?;
-        Ok(Self { valid, target, threads, differentiator, state, buffers })
+        let mut trainer = Self { valid, target, threads, differentiator, state, buffers };
+        trainer.set_destruction_bound();
+        Ok(trainer)
     }
 
     /// The configuration.
@@ -239,7 +241,6 @@ impl Trainer {
     /// One iteration.
     pub fn step(&mut self) -> Result<Report, TrainError> {
         let iteration = self.state.iteration;
-        self.set_destruction_bound();
         let alternating = self.config().schedule == Schedule::Alternating;
         let forward = !alternating || iteration.is_multiple_of(2);
         let backward = !alternating || !forward;
@@ -258,6 +259,7 @@ impl Trainer {
             self.state.learner.follow(tau);
         }
         self.state.iteration += 1;
+        self.set_destruction_bound();
         report.log_z = self.state.learner.log_z();
         report.evaluations = self.state.evaluations;
         report.archived = self.state.archive.as_ref().map_or(0, Archive::len);
@@ -272,7 +274,8 @@ impl Trainer {
         TrainError::Target { iteration: self.state.iteration + 1, source }
     }
 
-    /// C₂ of this iteration, where it rises over the training.
+    /// C₂ of the coming iteration, where it rises over the training. A function of the state alone, so that a
+    /// restored training has the sampler that was saved.
     fn set_destruction_bound(&mut self) {
         let config = self.valid.config();
         if let (BoundSchedule::Rising, DestructionVariance::Learned { bound, multiplier }) =
