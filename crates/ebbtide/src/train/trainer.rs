@@ -303,6 +303,10 @@ impl Trainer {
         let (noise, added) = (&buffers.noise, &buffers.added_variance);
         simulate_forward(lanes, model, network, noise, added, &mut buffers.trajectories);
         buffers.trajectories.copy_ends(&mut buffers.ends);
+        // A density is never asked about a point that is none: it would be blamed for the answer.
+        if let Some(&value) = buffers.trajectories.states().iter().find(|x| !x.is_finite()) {
+            return Err(self.lost(value));
+        }
         self.state.evaluations += config.batch as u64;
         let losses = match config.generation_objective {
             GenerationObjective::ReverseKl => self.reverse_kl()?,
@@ -342,6 +346,7 @@ impl Trainer {
         };
         let weights = self.state.learner.weights();
         let losses = self.differentiator.reverse_kl(weights, batch, &buffers.noise, &buffers.gradient);
+        let losses = self.finite(losses)?;
         let destruction = match self.valid.config().destruction_objective {
             None => None,
             objective => {
@@ -461,6 +466,21 @@ impl Trainer {
         let path = self.buffers.trajectories.path(row);
         let point = path[path.len() - self.buffers.trajectories.dim()..].to_vec();
         TrainError::Diverged { iteration: self.state.iteration + 1, what, value, point }
+    }
+
+    /// A generated trajectory left the numbers, at `value`.
+    fn lost(&self, value: f32) -> TrainError {
+        let trajectories = &self.buffers.trajectories;
+        let paths = trajectories.states().chunks_exact(trajectories.path_len());
+        let path = paths.into_iter().find(|path| path.iter().any(|x| !x.is_finite())).unwrap_or_default();
+        let point = path[path.len().saturating_sub(trajectories.dim())..].to_vec();
+        let iteration = self.state.iteration + 1;
+        TrainError::Diverged {
+            iteration,
+            what: "state of a generated trajectory",
+            value: value.into(),
+            point,
+        }
     }
 
     /// Local search from the end points of the fresh batch, where it is due.
