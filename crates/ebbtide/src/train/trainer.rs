@@ -117,7 +117,7 @@ pub enum TrainError {
     },
     /// A loss or gradient is not finite any more.
     #[error(
-        "iteration {iteration}: the training diverged, the {what} is {value}; the trajectory that ends at x = {point:?} is the first without a finite loss"
+        "iteration {iteration}: the training diverged, the {what} is {value}; the worst trajectory ends at x = {point:?}"
     )]
     Diverged {
         /// The iteration, counted from 1.
@@ -462,7 +462,7 @@ impl Trainer {
     }
 
     fn diverged(&self, what: &'static str, value: f64) -> TrainError {
-        let row = self.differentiator.first_not_finite().unwrap_or(0);
+        let row = self.differentiator.worst().unwrap_or(0);
         let path = self.buffers.trajectories.path(row);
         let point = path[path.len() - self.buffers.trajectories.dim()..].to_vec();
         TrainError::Diverged { iteration: self.state.iteration + 1, what, value, point }
