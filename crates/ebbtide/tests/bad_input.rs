@@ -355,6 +355,21 @@ fn absurd_learning_rates_diverge_with_a_name_or_not_at_all() {
 }
 
 #[test]
+fn a_gradient_beyond_all_bounds_names_the_trajectory_to_blame() {
+    // Such densities have finite losses, but their gradients do not fit into single precision.
+    let answer: user::Answer = |x, g| Ok(if x[0] > 0.7 { 3e38 } else { bowl(x, g) });
+    for method in [Method::TbVariance, Method::TbTb] {
+        match fails(&config(method), answer) {
+            TrainError::Diverged { what, value, point, .. } => {
+                assert!(what.contains("gradient") && !value.is_finite(), "the {what} is {value}");
+                assert!(point[0] > 0.7, "{point:?}");
+            }
+            other => panic!("{other}"),
+        }
+    }
+}
+
+#[test]
 fn unknown_names_are_answered_with_all_names_and_the_nearest() {
     for (given, nearest) in [("tb_tlmm", "tb-tlm"), ("pisvargrad", "pis-vargrad"), ("", "tb-tb")] {
         let text = given.parse::<Method>().expect_err("no method").to_string();
