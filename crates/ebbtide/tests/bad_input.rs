@@ -398,7 +398,7 @@ fn unknown_names_are_answered_with_all_names_and_the_nearest() {
 /// A number that may be ordinary, at the edge, or nonsense.
 fn number() -> impl Strategy<Value = f64> {
     prop_oneof![
-        8 => 0.01_f64..2.0,
+        60 => 0.01_f64..1.0,
         1 => prop::sample::select(vec![0.0, -1.0, 1e-30, 1e30, f64::NAN, f64::INFINITY]),
     ]
 }
@@ -408,7 +408,7 @@ fn single() -> impl Strategy<Value = f32> {
 }
 
 fn count() -> impl Strategy<Value = usize> {
-    prop_oneof![1 => Just(0), 9 => 1_usize..9]
+    prop_oneof![1 => Just(0), 60 => 1_usize..9]
 }
 
 fn grids() -> impl Strategy<Value = Grid> {
@@ -425,7 +425,7 @@ fn grids() -> impl Strategy<Value = Grid> {
 }
 
 fn destructions() -> impl Strategy<Value = DestructionVariance> {
-    let bound = || prop_oneof![6 => 0.01_f32..0.99, 1 => single()];
+    let bound = || prop_oneof![60 => 0.01_f32..0.99, 1 => single()];
     prop_oneof![
         Just(DestructionVariance::Fixed),
         bound().prop_map(bounded),
@@ -437,7 +437,7 @@ fn destructions() -> impl Strategy<Value = DestructionVariance> {
 }
 
 fn searches() -> impl Strategy<Value = Option<LocalSearch>> {
-    let search = (count(), count(), 0_usize..4, number(), 0.0_f64..1.0, count());
+    let search = (count(), 4_usize..9, 0_usize..5, number(), 0.0_f64..1.0, count());
     prop::option::of(search.prop_map(|(every, steps, burn_in, step_size, acceptance, capacity)| {
         LocalSearch { every, steps, burn_in, step_size, acceptance, capacity }
     }))
@@ -450,15 +450,15 @@ prop_compose! {
         generation_objective in prop::option::weighted(0.1, prop::sample::select(vec![
             GenerationObjective::TrajectoryBalance, GenerationObjective::VarGrad, GenerationObjective::ReverseKl,
         ])),
-        (iterations, batch, seed) in (0_u64..9, prop_oneof![1 => Just(0), 9 => 1_usize..80], any::<u64>()),
+        (iterations, batch, seed) in (prop_oneof![1 => Just(0), 60 => 1_u64..9], prop_oneof![1 => Just(0), 60 => 1_usize..80], any::<u64>()),
         grid in grids(),
         (sigma_squared, drift_bound, c1) in (single(), single(), single()),
-        destruction in prop::option::weighted(0.3, destructions()),
+        (destruction, loose) in (destructions(), prop::bool::weighted(0.05)),
         (width, depth, separate, rising, alternating, one) in
-            (count(), count(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()),
+            (count(), 1_usize..4, any::<bool>(), any::<bool>(), prop::bool::weighted(0.2), any::<bool>()),
         (generation_rate, destruction_rate, log_z_rate, weight_decay, clip, decay) in
-            (number(), number(), number(), single(), number(), prop_oneof![8 => 0.5_f64..1.0, 1 => number()]),
-        target_network in prop::option::of(prop_oneof![8 => 0.01_f32..1.0, 1 => single()]),
+            (number(), number(), number(), single(), number(), prop_oneof![60 => 0.5_f64..1.0, 1 => number()]),
+        target_network in prop::option::of(prop_oneof![60 => 0.01_f32..1.0, 1 => single()]),
         replay in prop::option::of((count(), count(), number(), number())),
         exploration in prop::option::of((number(), 0_usize..9, number(), any::<bool>())),
         search in prop::option::weighted(0.5, searches()),
@@ -470,7 +470,11 @@ prop_compose! {
             *bound = c1;
         }
         config.generation_objective = generation_objective.unwrap_or(config.generation_objective);
-        config.destruction = destruction.unwrap_or(config.destruction);
+        let on_policy = config.generation_objective == GenerationObjective::ReverseKl;
+        let learns = destruction != DestructionVariance::Fixed;
+        if loose || learns == config.destruction_objective.is_some() {
+            config.destruction = destruction;
+        }
         let backbone = if separate { Backbone::Separate } else { Backbone::Shared };
         config.network = NetworkOptions { width, depth, backbone };
         config.destruction_bound = if rising { BoundSchedule::Rising } else { BoundSchedule::Constant };
@@ -480,13 +484,14 @@ prop_compose! {
         (optimisation.log_z_rate, optimisation.weight_decay) = (log_z_rate, weight_decay);
         (optimisation.clip, optimisation.decay) = (clip, decay);
         config.target_network = target_network;
-        if let Some((ratio, capacity, priority_exponent, correction_exponent)) = replay {
+        if let (true, Some((ratio, capacity, priority_exponent, correction_exponent))) = (loose || !on_policy, replay) {
             config.replay = ReplayOptions { ratio, capacity, priority_exponent, correction_exponent };
         }
-        if let Some((factor, anneal, scale, each)) = exploration {
+        if let (true, Some((factor, anneal, scale, each))) = (loose || !on_policy, exploration) {
             let form = if each { ExplorationForm::StepDeviation } else { rate(scale) };
             config.exploration = Exploration { factor, anneal, form };
         }
+        let search = search.filter(|_| loose || !on_policy);
         config.local_search = search.unwrap_or(config.local_search.map(|search| {
             LocalSearch { steps: 5, burn_in: 1, ..search }
         }));
@@ -505,7 +510,7 @@ fn any_target(index: usize, dim: usize) -> Arc<dyn Target> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn nothing_panics(config in any_config(), target in 0_usize..3, dim in 1_usize..5) {
