@@ -16,6 +16,9 @@ use ebbtide::train::{
 use proptest::prelude::*;
 use user::{BlackBox, Formula, Gaussian, bowl};
 
+/// How a configuration is spoilt.
+type Change = fn(&mut Config);
+
 /// All settings in use, and small.
 fn config(method: Method) -> Config {
     let mut config = Config::new(method, 3);
@@ -37,7 +40,7 @@ fn search(config: &mut Config) -> &mut LocalSearch {
 }
 
 /// Settings out of range: the change, the setting that must be named, and its value as it must be printed.
-const OUT_OF_RANGE: &[(fn(&mut Config), &str, &str)] = &[
+const OUT_OF_RANGE: &[(Change, &str, &str)] = &[
     (|c| c.iterations = 0, "iterations", "0"),
     (|c| c.batch = 0, "batch", "0"),
     (|c| c.network.width = 0, "network.width", "0"),
@@ -153,7 +156,7 @@ fn grids_that_are_none_are_refused() {
 }
 
 /// Settings that contradict each other, and words that the message must have.
-const CONTRADICTIONS: &[(Method, fn(&mut Config), &str)] = &[
+const CONTRADICTIONS: &[(Method, Change, &str)] = &[
     (Method::TbTb, |c| c.destruction = DestructionVariance::Fixed, "fixed, so it can have no objective"),
     (Method::TbTb, |c| c.destruction_objective = None, "learned, so it needs an objective"),
     (Method::TbTb, |c| c.generation_objective = GenerationObjective::VarGrad, "use VarGrad"),

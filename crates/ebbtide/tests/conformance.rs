@@ -15,8 +15,12 @@ use user::{BlackBox, Gaussian};
 /// Iterations of a training that is held to have gained something.
 const ITERATIONS: u64 = 200;
 
+/// How a target is made, and how a configuration is changed.
+type Build = fn() -> Box<dyn Target>;
+type Change = fn(&mut Config);
+
 /// Targets that the paper does not name, each easy enough for any objective to learn in [`ITERATIONS`]. Those it does are in [`NamedTarget::ALL`].
-const USER_TARGETS: &[(&str, fn() -> Box<dyn Target>)] = &[
+const USER_TARGETS: &[(&str, Build)] = &[
     ("one coordinate", || Box::new(Gaussian { dim: 1, variance: 0.4, log_z: -3.0 })),
     ("wide, unnormalised", || Box::new(Gaussian { dim: 3, variance: 2.5, log_z: 20.0 })),
     ("values alone", || Box::new(BlackBox(Gaussian { dim: 2, variance: 0.5, log_z: 1.5 }))),
@@ -64,7 +68,7 @@ const OBJECTIVES: &[Objective] = &[
 ];
 
 /// The paper's ablation on 40GMM: what each row changes of TBθ,φ with the settings found best.
-const ABLATION: &[(&str, fn(&mut Config))] = &[
+const ABLATION: &[(&str, Change)] = &[
     ("optimal: shared backbone, separate optimisers, lrφ = lrθ, replay 2, target network", |_| {}),
     ("fixed generation variance", |config| {
         config.generation_variance = GenerationVariance::Fixed;

@@ -13,6 +13,9 @@ use ebbtide::train::{Arrangement, BoundSchedule, Config, LocalSearch, RestoreErr
 use serde::{Deserialize, Serialize};
 use user::Gaussian;
 
+/// How a configuration is changed.
+type Change = fn(&mut Config);
+
 /// Where trainings are saved, and where they end.
 const SAVED: u64 = 7;
 const END: u64 = 12;
@@ -138,7 +141,7 @@ fn watching_changes_nothing() {
 fn a_state_of_another_configuration_is_refused() {
     let own = config(Method::TbTb);
     let state = trained(&own, 1, SAVED).state().clone();
-    let others: &[(&str, fn(&mut Config))] = &[
+    let others: &[(&str, Change)] = &[
         ("wider", |config| config.network.width = 17),
         ("deeper", |config| config.network.depth = 3),
         ("separate backbones", |config| config.network.backbone = Backbone::Separate),
@@ -225,8 +228,10 @@ impl Open {
     }
 }
 
+type Damage = fn(&mut Open);
+
 /// Ways for a saved state to be damaged.
-const DAMAGE: &[(&str, fn(&mut Open))] = &[
+const DAMAGE: &[(&str, Damage)] = &[
     ("a weight is NaN", |s| s.learner.parameters[3] = f32::NAN),
     ("a weight is infinite", |s| s.learner.parameters[3] = f32::INFINITY),
     ("a weight is missing", |s| s.learner.parameters.truncate(9)),
