@@ -486,6 +486,7 @@ fn an_unknown_name_is_answered_with_the_nearest_and_the_list() {
     assert_eq!(nearest("funel hard"), Some(NamedTarget::HardFunnel));
     assert_eq!(nearest("distored 25gmm"), Some(NamedTarget::DistortedGmm25));
     assert_eq!(nearest("40 gaussians gmm"), Some(NamedTarget::Gmm40));
+    assert_eq!(nearest("26gm"), Some(NamedTarget::Gmm25));
     assert_eq!(nearest("banana"), None);
     assert_eq!(nearest(""), None);
     let message = "Esay Funnel".parse::<NamedTarget>().unwrap_err().to_string();

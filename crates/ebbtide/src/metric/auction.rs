@@ -33,6 +33,21 @@ impl<'a> Market<'a> {
         self.lists.offer(row, self.costs, &self.prices)
     }
 
+    /// How far a row's shortlist reaches above its best column, where the rows are most crowded: heavy
+    /// tails make the spread of all costs say nothing about the bulk.
+    fn nearby_spread(&mut self) -> f64 {
+        let size = self.costs.size();
+        let mut reaches: Vec<f64> = (0..size)
+            .map(|row| {
+                let best = self.offer(row).best;
+                self.lists.floor(row) - best
+            })
+            .filter(|&reach| reach > 0.0)
+            .collect();
+        reaches.sort_by(f64::total_cmp);
+        reaches.get(size / 10).copied().unwrap_or(f64::INFINITY)
+    }
+
     /// Takes from each row a column that is dearer than its best by more than `epsilon`; answers with
     /// the rows that have none.
     pub fn drop_overpriced(&mut self, epsilon: f64) -> Vec<usize> {
@@ -74,8 +89,19 @@ const FIRST_EPSILON_WARM: f64 = 0.5;
 /// From one round to the next ε shrinks by this factor.
 const SHRINK: f64 = 0.25;
 
+/// A round of more bids per row than this has begun with too small an ε: a few far points can ask for
+/// prices beyond any spread.
+const LONG_ROUND: usize = 24;
+
+/// The factor by which ε then grows.
+const RAISE: f64 = 1e3;
+
 /// An auction that has taken so many bids per row is left to the path searches, which have a bound.
-const PATIENCE: usize = 300;
+const PATIENCE: usize = 200;
+
+/// The last ε where points crowd, in terms of the spread among a row's nearest columns: so much more than
+/// in terms of the spread of all.
+const CROWDED: f64 = 40.0;
 
 /// Auctions in rounds of falling ε, down to `last_epsilon` relative to the spread of the costs.
 ///
@@ -86,23 +112,29 @@ pub(super) fn sell_all(market: &mut Market, last_epsilon: f64) {
     if spread == 0.0 {
         return;
     }
+    let last = last_epsilon * spread.min(CROWDED * market.nearby_spread());
     let warm = market.prices.iter().any(|&price| price != 0.0);
-    let mut relative = if warm { FIRST_EPSILON_WARM } else { FIRST_EPSILON };
-    let mut bids_left = PATIENCE * market.costs.size();
+    let mut epsilon = spread * if warm { FIRST_EPSILON_WARM } else { FIRST_EPSILON };
+    let size = market.costs.size();
+    let mut bids = 0;
     loop {
-        let epsilon = relative * spread;
         let mut free = market.drop_overpriced(epsilon);
+        let mut round_ends = bids + LONG_ROUND * size;
         while let Some(row) = free.pop() {
-            if bids_left == 0 {
+            if bids == round_ends {
+                epsilon *= RAISE;
+                round_ends += LONG_ROUND * size;
+            }
+            if bids == PATIENCE * size {
                 return;
             }
-            bids_left -= 1;
+            bids += 1;
             free.extend(market.sell(row, epsilon));
         }
-        if relative <= last_epsilon {
+        if epsilon <= last {
             return;
         }
-        relative *= SHRINK;
+        epsilon *= SHRINK;
     }
 }
 

@@ -71,7 +71,7 @@ impl ShortestPaths {
         self.forget();
     }
 
-    fn search(&mut self, market: &mut Market, start: usize) {
+    fn search(&mut self, market: &Market, start: usize) {
         self.look_at_list(market, start, 0.0);
         while let Some(Event { distance, place }) = self.ahead.pop() {
             if distance >= self.end_distance {
@@ -99,12 +99,11 @@ impl ShortestPaths {
         }
     }
 
-    fn look_at_all(&mut self, market: &mut Market, row: usize) {
+    fn look_at_all(&mut self, market: &Market, row: usize) {
         let so_far = market.column_of[row].map_or(0.0, |column| self.distance[column]);
         for (column, &cost) in market.costs.row(row).iter().enumerate() {
             self.look(market, row, column, cost, so_far);
         }
-        market.lists.refill(row, market.costs, &market.prices);
     }
 
     #[inline(always)]

@@ -86,15 +86,15 @@ impl NamedTarget {
     /// One line for a listing.
     pub fn summary(self) -> &'static str {
         match self {
-            Self::Gmm25 => "2 dimensions: 25 equal Gaussians of variance 0.3 on a 5 × 5 grid, 5 apart",
-            Self::SlightlyDistortedGmm25 => "2 dimensions: 25GMM, each covariance bent a little (d = 0.05)",
-            Self::DistortedGmm25 => "2 dimensions: 25GMM, each covariance bent more (d = 0.1)",
-            Self::Gmm125 => "3 dimensions: 125 equal Gaussians of variance 0.3 on a 5 × 5 × 5 grid, 5 apart",
-            Self::Gmm40 => "2 dimensions: 40 equal Gaussians of variance 1 scattered over [−40, 40]²",
-            Self::EasyFunnel => "10 dimensions: nine Gaussians whose log variance is a tenth, of variance 1",
-            Self::HardFunnel => "10 dimensions: nine Gaussians whose log variance is a tenth, of variance 9",
-            Self::Manywell => "32 dimensions: 16 equal double wells, 2¹⁶ modes; log Z = 164.695675",
-            Self::DistortedManywell => "32 dimensions: 16 double wells, each of its own shape, 2¹⁶ modes",
+            Self::Gmm25 => "25 equal Gaussians of variance 0.3 on a 5 × 5 grid, 5 apart",
+            Self::SlightlyDistortedGmm25 => "25GMM, each covariance bent a little (d = 0.05)",
+            Self::DistortedGmm25 => "25GMM, each covariance bent more (d = 0.1)",
+            Self::Gmm125 => "125 equal Gaussians of variance 0.3 on a 5 × 5 × 5 grid, 5 apart",
+            Self::Gmm40 => "40 equal Gaussians of variance 1 scattered over [−40, 40]²",
+            Self::EasyFunnel => "nine Gaussians whose log variance is the tenth coordinate, of variance 1",
+            Self::HardFunnel => "nine Gaussians whose log variance is the tenth coordinate, of variance 9",
+            Self::Manywell => "16 equal double wells, 2¹⁶ modes; log Z = 164.695675",
+            Self::DistortedManywell => "16 double wells, each of its own shape, 2¹⁶ modes",
         }
     }
 
@@ -161,10 +161,14 @@ fn is_arrangement(text: &str, words: &[&str]) -> bool {
     })
 }
 
-/// The target most like `squeezed`, if any is at all like it. Shared pairs of letters are what counts, so
-/// that the order of words does not.
+/// The target most like `squeezed`, if any is at all like it: by shared pairs of letters, which forgives
+/// the order of words, or by the number of slips, which is fairer to short names.
 fn nearest(squeezed: &str) -> Option<NamedTarget> {
-    let likeness = |target: &NamedTarget| strsim::sorensen_dice(squeezed, &target.words().concat());
+    let likeness = |target: &NamedTarget| {
+        let name = target.words().concat();
+        let by_pairs = strsim::sorensen_dice(squeezed, &name);
+        by_pairs.max(strsim::normalized_damerau_levenshtein(squeezed, &name))
+    };
     let best = NamedTarget::ALL.into_iter().rev().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
     best.filter(|target| likeness(target) >= 0.3)
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::trainer::COUNTABLE;
+use super::state::COUNTABLE;
 use crate::numeric::{Vectorised, dispatch};
 
 const FIRST: f64 = 0.9;

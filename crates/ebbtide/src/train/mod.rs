@@ -12,6 +12,8 @@ mod learner;
 mod local_search;
 mod preset;
 mod replay;
+mod report;
+mod state;
 mod sum_tree;
 mod trainer;
 
@@ -23,5 +25,7 @@ pub use gradient::{Batch, Differentiator, Losses, Objectives, Weights};
 pub use learner::{Arrangement, Learner, Norms, Optimisation};
 pub use local_search::{Finds, LocalSearch};
 pub use replay::{Drawn, Replay, ReplayOptions};
+pub use report::{Report, RestoreError, TrainError};
+pub use state::State;
 pub use sum_tree::SumTree;
-pub use trainer::{Report, RestoreError, State, TrainError, Trainer};
+pub use trainer::Trainer;

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
 use super::archive::Archive;
 use super::config::{BoundSchedule, Config, Schedule, ValidConfig};
 use super::gradient::{Batch, Differentiator, Losses, Objectives};
-use super::learner::Learner;
-use super::replay::{Drawn, Replay};
+use super::replay::Drawn;
+use super::report::{Report, RestoreError, TrainError};
+use super::state::State;
 use crate::objective::{DestructionObjective, GenerationObjective};
 use crate::process::DestructionVariance;
 use crate::stream::{Address, Purpose};
@@ -16,131 +15,6 @@ use crate::target::{Target, TargetError, evaluate, evaluate_with_gradient};
 use crate::trajectory::{
     Network, Noise, Sampler, ThreadsError, Trajectories, draw_noise, simulate_backward, simulate_forward,
 };
-
-/// All that a training is at some moment. Saved and restored whole, it goes on as if nothing had happened.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct State {
-    iteration: u64,
-    on_policy_updates: u64,
-    evaluations: u64,
-    learner: Learner,
-    replay: Option<Replay>,
-    archive: Option<Archive>,
-}
-
-impl State {
-    /// How many iterations are done.
-    pub fn iteration(&self) -> u64 {
-        self.iteration
-    }
-
-    /// How many times the target was evaluated.
-    pub fn evaluations(&self) -> u64 {
-        self.evaluations
-    }
-
-    /// The learned part.
-    pub fn learner(&self) -> &Learner {
-        &self.learner
-    }
-
-    /// The state before the first iteration.
-    fn new(valid: &ValidConfig) -> Self {
-        let (config, model) = (valid.config(), valid.model());
-        let parameters = model.layout.initialise(config.seed);
-        let path = model.steps() * model.dim();
-        let arrangement = config.optimisation.arrangement;
-        Self {
-            iteration: 0,
-            on_policy_updates: 0,
-            evaluations: 0,
-            learner: Learner::new(&model.layout, parameters, lags(valid), 0.0, arrangement),
-            replay: (config.replay.ratio > 0).then(|| Replay::new(config.replay.capacity, path)),
-            archive: config.local_search.map(|search| Archive::new(search.capacity, model.dim())),
-        }
-    }
-
-    /// Whether this state can belong to a training so configured.
-    fn is_sound(&self, valid: &ValidConfig) -> bool {
-        let (config, model) = (valid.config(), valid.model());
-        let path = model.steps() * model.dim();
-        let capacity = config.local_search.map(|search| search.capacity);
-        [self.iteration, self.on_policy_updates, self.evaluations].iter().all(|&count| count < COUNTABLE)
-            && self.learner.is_sound(&model.layout, lags(valid), config.optimisation.arrangement)
-            && self.replay.is_some() == (config.replay.ratio > 0)
-            && self.replay.as_ref().is_none_or(|replay| replay.is_sound(config.replay.capacity, path))
-            && self.archive.is_some() == capacity.is_some()
-            && self.archive.as_ref().zip(capacity).is_none_or(|(archive, c)| archive.is_sound(c, model.dim()))
-    }
-}
-
-/// More than any training counts to, and far enough from where counting ends.
-pub(super) const COUNTABLE: u64 = 1 << 62;
-
-/// A lagging copy is of use only where there are two learned processes to look at each other.
-fn lags(valid: &ValidConfig) -> bool {
-    valid.config().target_network.is_some() && valid.model().destruction.is_learned()
-}
-
-/// What one iteration did.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Report {
-    /// The iteration, counted from 1.
-    pub iteration: u64,
-    /// Generation loss of the iteration's first update.
-    pub generation_loss: f64,
-    /// Destruction loss of the iteration's first update, if that process is learned.
-    pub destruction_loss: Option<f64>,
-    /// Norm of the generation gradient of the first update, before clipping.
-    pub generation_norm: f64,
-    /// log Ẑ after the iteration.
-    pub log_z: f64,
-    /// Evaluations of the target so far.
-    pub evaluations: u64,
-    /// End points in the local-search archive.
-    pub archived: usize,
-    /// Acceptance rate of the local search, in iterations that had one.
-    pub acceptance: Option<f64>,
-}
-
-/// Why an iteration could not be completed.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum TrainError {
-    /// The target failed.
-    #[error("iteration {iteration}: {source}")]
-    Target {
-        /// The iteration, counted from 1.
-        iteration: u64,
-        /// What the target said.
-        source: TargetError,
-    },
-    /// A loss or gradient is not finite any more.
-    #[error(
-        "iteration {iteration}: the training diverged, the {what} is {value}; the worst trajectory ends at x = {point:?}"
-    )]
-    Diverged {
-        /// The iteration, counted from 1.
-        iteration: u64,
-        /// Which number it was.
-        what: &'static str,
-        /// Its value.
-        value: f64,
-        /// The end point of the worst trajectory.
-        point: Vec<f32>,
-    },
-}
-
-/// Why a saved state cannot be taken up.
-#[derive(Debug, thiserror::Error)]
-pub enum RestoreError {
-    /// It belongs to another training.
-    #[error("this state does not fit the configuration: it was saved by another training, or is damaged")]
-    Mismatch,
-    /// No threads.
-    #[error(transparent)]
-    Threads(#[from] ThreadsError),
-}
 
 /// A training under way.
 ///

@@ -101,7 +101,7 @@ impl Lanes {
 
     /// Trajectories of each lane's share of a batch: whole tiles, but for the last.
     pub fn share(&self, count: usize) -> usize {
-        count.div_ceil(self.lanes.len()).next_multiple_of(self.tile)
+        count.div_ceil(self.lanes.len()).next_multiple_of(self.tile).max(self.tile)
     }
 
     /// Trajectories of a tile.

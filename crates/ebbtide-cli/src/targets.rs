@@ -1,0 +1,20 @@
+//! `ebbtide targets`: what can be named.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use ebbtide::target::NamedTarget;
+
+use crate::train::Failure;
+
+/// Prints a line for each target.
+pub fn list() -> Result<ExitCode, Failure> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{:<26}{:>3}  {:>10}  about", "target", "dim", "log Z")?;
+    for target in NamedTarget::ALL {
+        let built = target.build();
+        let log_z = built.log_z().map_or("unknown".to_owned(), |log_z| format!("{log_z:.4}"));
+        writeln!(out, "{:<26}{:>3}  {log_z:>10}  {}", target.name(), built.dim(), target.summary())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

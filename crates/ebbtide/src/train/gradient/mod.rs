@@ -1,0 +1,178 @@
+//! From a batch of trajectories to the gradients of both losses.
+
+mod off_policy;
+mod reverse_kl;
+
+use crate::network::{Process, Sink};
+use crate::objective::{DestructionObjective, GenerationObjective};
+use crate::trajectory::{Lane, Lanes, Model, Prelude, ThreadsError, Trajectories};
+
+/// What is learned from: at least one path, the log density of the ends, and how much each path counts.
+#[derive(Clone, Copy)]
+pub struct Batch<'a> {
+    /// The paths.
+    pub trajectories: &'a Trajectories,
+    /// Log density of each end point.
+    pub log_density: &'a [f32],
+    /// Importance weight of each path; all 1 if absent.
+    pub importance: Option<&'a [f32]>,
+}
+
+impl Batch<'_> {
+    fn importance(&self, index: usize) -> f64 {
+        self.importance.map_or(1.0, |weights| f64::from(weights[index]))
+    }
+}
+
+/// The live weights, and the lagging copy that each process sees of the other.
+#[derive(Clone, Copy)]
+pub struct Weights<'a> {
+    /// What is being learned.
+    pub live: &'a [f32],
+    /// The target network; the live one stands in where there is none.
+    pub lagging: Option<&'a [f32]>,
+}
+
+/// Which losses an off-policy gradient is wanted of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Objectives {
+    /// The generation loss. Reverse KL has no place here: see [`Differentiator::reverse_kl`].
+    pub generation: Option<GenerationObjective>,
+    /// The destruction loss.
+    pub destruction: Option<DestructionObjective>,
+    /// The current log Ẑ.
+    pub log_z: f64,
+}
+
+/// The losses of a batch; `None` for what was not asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Losses {
+    /// Mean generation loss.
+    pub generation: Option<f64>,
+    /// Mean destruction loss.
+    pub destruction: Option<f64>,
+    /// Derivative of the generation loss with respect to log Ẑ.
+    pub log_z_gradient: f64,
+}
+
+/// The machinery that differentiates: workspaces made once, for one model.
+pub struct Differentiator {
+    model: Model,
+    lanes: Lanes,
+    live: Prelude,
+    lagging: Prelude,
+    origin_gradient: Vec<f32>,
+    outcomes: Vec<Outcome>,
+    log_probs: [Vec<f64>; 4],
+}
+
+/// What became of one trajectory.
+#[derive(Clone, Copy, Debug, Default)]
+struct Outcome {
+    generation_loss: f64,
+    destruction_loss: f64,
+    residual: f64,
+}
+
+impl Differentiator {
+    /// Makes the workspaces. `threads` of 0 means all cores; the results are the same for any number.
+    pub fn new(model: Model, threads: usize) -> Result<Self, ThreadsError> {
+        Ok(Self {
+            lanes: Lanes::new(&model, threads)?,
+            live: Prelude::new(&model),
+            lagging: Prelude::new(&model),
+            origin_gradient: vec![0.0; model.layout.shape.generation_outputs],
+            outcomes: Vec::new(),
+            log_probs: Default::default(),
+            model,
+        })
+    }
+
+    /// The model.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// The model, for what changes over training (C₂).
+    pub(crate) fn model_mut(&mut self) -> &mut Model {
+        &mut self.model
+    }
+
+    /// Model, lanes and a network ready for simulation with these weights.
+    pub fn ready(&mut self, parameters: &[f32]) -> (&mut Lanes, &Model, &Prelude) {
+        self.live.forward(&self.model, parameters);
+        (&mut self.lanes, &self.model, &self.live)
+    }
+
+    /// The gradient of the last loss of a process, over the parameters it owns. Undefined before the first.
+    pub fn gradient(&mut self, process: Process) -> &[f32] {
+        let owned = self.model.layout.owned(process);
+        let lane = &self.lanes.all()[0];
+        match process {
+            Process::Generation => &lane.generation.parameters[owned],
+            Process::Destruction => &lane.destruction.parameters[owned],
+        }
+    }
+
+    /// δ of each trajectory in the last batch that had a second-moment generation loss.
+    pub fn residuals(&self) -> impl Iterator<Item = f64> {
+        self.outcomes.iter().map(|outcome| outcome.residual)
+    }
+
+    /// The worst trajectory of the last batch: the first whose loss is not finite, or else the first with the
+    /// largest.
+    pub fn worst(&self) -> Option<usize> {
+        let size = |outcome: &Outcome| {
+            let loss = outcome.generation_loss.abs() + outcome.destruction_loss.abs();
+            if loss.is_finite() { loss } else { f64::INFINITY }
+        };
+        let rows = self.outcomes.iter().map(size).enumerate();
+        rows.reduce(|worst, row| if row.1 > worst.1 { row } else { worst }).map(|(row, _)| row)
+    }
+
+    /// Adds up what the lanes gathered, in their order, and takes it through the prelude.
+    fn complete(&mut self, parameters: &[f32], used: usize, objectives: Objectives) {
+        let (first, others) =
+            self.lanes.all()[..used].split_first_mut().expect("a batch has at least one lane");
+        self.origin_gradient.copy_from_slice(&first.tile.origin_gradient);
+        for lane in others {
+            add(&mut self.origin_gradient, &lane.tile.origin_gradient);
+            if objectives.generation.is_some() {
+                add_sink(&mut first.generation, &lane.generation);
+            }
+            if objectives.destruction.is_some() {
+                add_sink(&mut first.destruction, &lane.destruction);
+            }
+        }
+        if objectives.generation.is_some() {
+            let (origin, sink) = (&self.origin_gradient, &mut first.generation);
+            self.live.backward(&self.model, parameters, Process::Generation, origin, sink);
+        }
+        if objectives.destruction.is_some() {
+            self.live.backward(&self.model, parameters, Process::Destruction, &[], &mut first.destruction);
+        }
+    }
+}
+
+impl Lane {
+    fn clear(&mut self, generation: bool, destruction: bool) {
+        self.tile.origin_gradient.fill(0.0);
+        if generation {
+            self.generation.clear();
+        }
+        if destruction {
+            self.destruction.clear();
+        }
+    }
+}
+
+fn add(total: &mut [f32], values: &[f32]) {
+    for (total, value) in total.iter_mut().zip(values) {
+        *total += value;
+    }
+}
+
+fn add_sink(total: &mut Sink, sink: &Sink) {
+    add(&mut total.parameters, &sink.parameters);
+    add(&mut total.biases, &sink.biases);
+}

@@ -1,0 +1,223 @@
+//! Losses that do not ask where trajectories came from: second moments and trajectory likelihood.
+
+use rayon::prelude::*;
+
+use super::{Batch, Differentiator, Losses, Objectives, Outcome, Weights};
+use crate::objective::{
+    DestructionObjective, GenerationObjective, Logs, Pull, SecondMoment, TrajectoryLikelihood, weighted_mean,
+};
+use crate::trajectory::{Lane, Model, Network, Wanted, log_probs};
+
+impl Differentiator {
+    /// Gradients of second-moment and likelihood losses, which do not ask where trajectories came from.
+    pub fn off_policy(&mut self, weights: Weights, batch: Batch, objectives: Objectives) -> Losses {
+        let count = batch.trajectories.len();
+        let (generation, destruction) = self.second_moments(weights, batch, objectives);
+        let needs = Needs::of(&self.model, weights, objectives);
+        self.live.forward(&self.model, weights.live);
+        if let (true, Some(parameters)) = (needs.lagging.any(), weights.lagging) {
+            self.lagging.forward(&self.model, parameters);
+        }
+        let scale = 1.0 / count as f64;
+        let lesson = Lesson {
+            model: &self.model,
+            live: Network { parameters: weights.live, prelude: &self.live },
+            lagging: weights.lagging.map(|parameters| Network { parameters, prelude: &self.lagging }),
+            needs,
+            batch,
+            generation,
+            destruction,
+            scale,
+        };
+        let (share, tile, path) = (self.lanes.share(count), self.lanes.tile(), batch.trajectories.path_len());
+        self.outcomes.clear();
+        self.outcomes.resize(count, Outcome::default());
+        let states = batch.trajectories.states().par_chunks(share * path);
+        let chunks = self.outcomes.par_chunks_mut(share).zip(states).enumerate();
+        self.lanes.run(chunks, |lane, (index, (outcomes, states))| {
+            lane.clear(generation.is_some(), destruction.is_some());
+            let tiles = outcomes.chunks_mut(tile).zip(states.chunks(tile * path)).enumerate();
+            for (place, (outcomes, states)) in tiles {
+                lane.tile.load(lesson.model, states);
+                lesson.teach(lane, index * share + place * tile, outcomes);
+            }
+        });
+        self.complete(weights.live, count.div_ceil(share), objectives);
+        let mean = |pick: fn(&Outcome) -> f64| self.outcomes.iter().map(pick).sum::<f64>() * scale;
+        let pulled = |(i, outcome): (usize, &Outcome)| batch.importance(i) * outcome.residual;
+        Losses {
+            generation: generation.map(|_| mean(|outcome| outcome.generation_loss)),
+            destruction: destruction.map(|_| mean(|outcome| outcome.destruction_loss)),
+            log_z_gradient: self.outcomes.iter().enumerate().map(pulled).sum::<f64>() * scale,
+        }
+    }
+
+    /// The offsets of the second moments: log Ẑ, or for VarGrad the batch's own mean, which takes a pass of its own.
+    fn second_moments(
+        &mut self,
+        weights: Weights,
+        batch: Batch,
+        objectives: Objectives,
+    ) -> (Option<SecondMoment>, Option<DestructionPull>) {
+        let balance = SecondMoment { offset: objectives.log_z };
+        let by_generation = objectives.generation == Some(GenerationObjective::VarGrad);
+        let by_destruction = objectives.destruction == Some(DestructionObjective::VarGrad);
+        let (mut centred_generation, mut centred_destruction) = (balance, balance);
+        if by_generation || by_destruction {
+            let [generation, destruction, lagging_generation, lagging_destruction] = &mut self.log_probs;
+            self.live.forward(&self.model, weights.live);
+            let live = Network { parameters: weights.live, prelude: &self.live };
+            log_probs(&mut self.lanes, &self.model, live, batch.trajectories, generation, destruction);
+            let other = weights.lagging.unwrap_or(weights.live);
+            self.lagging.forward(&self.model, other);
+            let other = Network { parameters: other, prelude: &self.lagging };
+            let lanes = &mut self.lanes;
+            log_probs(lanes, &self.model, other, batch.trajectories, lagging_generation, lagging_destruction);
+            let centre = |generation: &[f64], destruction: &[f64]| {
+                let ratios = generation.iter().zip(destruction).zip(batch.log_density);
+                let ratios = ratios.map(|((g, d), &density)| g - d - f64::from(density));
+                let importance = (0..batch.trajectories.len()).map(|i| batch.importance(i));
+                SecondMoment { offset: -weighted_mean(ratios, importance) }
+            };
+            if by_generation {
+                centred_generation = centre(generation, lagging_destruction);
+            }
+            if by_destruction {
+                centred_destruction = centre(lagging_generation, destruction);
+            }
+        }
+        let generation = objectives.generation.map(|_| centred_generation);
+        let destruction = objectives.destruction.map(|objective| match objective {
+            DestructionObjective::TrajectoryLikelihood => DestructionPull::Likelihood(TrajectoryLikelihood),
+            _ => DestructionPull::Moment(centred_destruction),
+        });
+        (generation, destruction)
+    }
+}
+
+/// All that the lanes need to know to learn from a batch.
+struct Lesson<'a> {
+    model: &'a Model,
+    live: Network<'a>,
+    lagging: Option<Network<'a>>,
+    needs: Needs,
+    batch: Batch<'a>,
+    generation: Option<SecondMoment>,
+    destruction: Option<DestructionPull>,
+    /// One over the number of trajectories.
+    scale: f64,
+}
+
+impl Lesson<'_> {
+    /// Adds the gradients of the trajectories in the lane's tile, the first of which is number `first` of the batch.
+    fn teach(&self, lane: &mut Lane, first: usize, outcomes: &mut [Outcome]) {
+        lane.evaluate(self.model, self.live, self.lagging, self.needs);
+        let count = outcomes.len();
+        let density = |i: usize| f64::from(self.batch.log_density[first + i]);
+        if let Some(moment) = self.generation {
+            for (i, outcome) in outcomes.iter_mut().enumerate() {
+                let logs = Logs {
+                    generation: lane.logs.generation[i],
+                    destruction: lane.logs.lagging_destruction[i],
+                    density: density(i),
+                };
+                let pull = moment.generation(&logs, self.batch.importance(first + i));
+                (outcome.generation_loss, outcome.residual) = (pull.loss, moment.residual(&logs));
+                lane.weights[i] = (self.scale * pull.weight) as f32;
+            }
+            lane.tile.pull_generation(self.model, self.live, &lane.weights[..count]);
+        }
+        if let Some(objective) = self.destruction {
+            for (i, outcome) in outcomes.iter_mut().enumerate() {
+                let logs = Logs {
+                    generation: lane.logs.lagging_generation[i],
+                    destruction: lane.logs.destruction[i],
+                    density: density(i),
+                };
+                let pull = objective.pull(&logs, self.batch.importance(first + i));
+                outcome.destruction_loss = pull.loss;
+                lane.weights[i] = (self.scale * pull.weight) as f32;
+            }
+            lane.tile.pull_destruction(self.model, &lane.weights[..count]);
+        }
+        let Lane { tile, generation, destruction, .. } = lane;
+        let generation = self.generation.is_some().then_some(generation);
+        let destruction = self.destruction.is_some().then_some(destruction);
+        tile.descend(self.model, self.live.parameters, generation, destruction);
+    }
+}
+
+/// How the destruction process is pulled.
+#[derive(Clone, Copy)]
+enum DestructionPull {
+    Moment(SecondMoment),
+    Likelihood(TrajectoryLikelihood),
+}
+
+impl DestructionPull {
+    fn pull(self, logs: &Logs, importance: f64) -> Pull {
+        match self {
+            DestructionPull::Moment(moment) => moment.destruction(logs, importance),
+            DestructionPull::Likelihood(likelihood) => likelihood.destruction(logs, importance),
+        }
+    }
+}
+
+/// Which heads of which network an update looks at.
+#[derive(Clone, Copy)]
+struct Needs {
+    live: Wanted,
+    lagging: Wanted,
+}
+
+impl Needs {
+    fn of(model: &Model, weights: Weights, objectives: Objectives) -> Self {
+        // Each loss looks at its own process live, and at the other one lagging, unless that one is not a network
+        // or the loss does not ask for it.
+        let learned = model.destruction.is_learned();
+        let other_destruction = learned && objectives.generation.is_some();
+        let other_generation = objectives
+            .destruction
+            .is_some_and(|objective| objective != DestructionObjective::TrajectoryLikelihood);
+        let lags = weights.lagging.is_some();
+        Self {
+            live: Wanted {
+                generation: objectives.generation.is_some() || (!lags && other_generation),
+                destruction: objectives.destruction.is_some() || (!lags && other_destruction),
+            },
+            lagging: Wanted { generation: lags && other_generation, destruction: lags && other_destruction },
+        }
+    }
+}
+
+impl Lane {
+    /// Log-probabilities of the tile's trajectories by both networks; the live pass keeps its slopes.
+    fn evaluate(&mut self, model: &Model, live: Network, lagging: Option<Network>, needs: Needs) {
+        let n = self.tile.len();
+        let logs = &mut self.logs;
+        if let Some(network) = lagging {
+            if needs.lagging.any() {
+                self.tile.forward(model, network, needs.lagging, false);
+            }
+            if needs.lagging.generation {
+                self.tile.log_generation(model, network, &mut logs.lagging_generation[..n]);
+            }
+            if needs.lagging.destruction {
+                self.tile.log_destruction(model, &mut logs.lagging_destruction[..n]);
+            }
+        }
+        self.tile.forward(model, live, needs.live, true);
+        if needs.live.generation {
+            self.tile.log_generation(model, live, &mut logs.generation[..n]);
+        }
+        if needs.live.destruction || !model.destruction.is_learned() {
+            self.tile.log_destruction(model, &mut logs.destruction[..n]);
+        }
+        if !needs.lagging.generation {
+            logs.lagging_generation[..n].copy_from_slice(&logs.generation[..n]);
+        }
+        if !needs.lagging.destruction {
+            logs.lagging_destruction[..n].copy_from_slice(&logs.destruction[..n]);
+        }
+    }
+}

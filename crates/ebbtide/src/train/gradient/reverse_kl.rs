@@ -1,0 +1,80 @@
+//! Reverse KL: the loss that is differentiated through the simulation.
+
+use rayon::prelude::*;
+
+use super::{Batch, Differentiator, Losses, Objectives, Outcome, Weights};
+use crate::objective::{GenerationObjective, Logs};
+use crate::trajectory::{Network, Noise, Wanted};
+
+impl Differentiator {
+    /// The gradient of the reverse KL divergence of simulated trajectories, through their simulation:
+    /// L = mean (log p→ − log p← − log density) / dim. `log_density_gradient` is that of the end points.
+    pub fn reverse_kl(
+        &mut self,
+        weights: Weights,
+        batch: Batch,
+        noise: &Noise,
+        log_density_gradient: &[f32],
+    ) -> Losses {
+        let (count, dim, steps) = (batch.trajectories.len(), self.model.dim(), self.model.steps());
+        self.live.forward(&self.model, weights.live);
+        if let Some(parameters) = weights.lagging {
+            self.lagging.forward(&self.model, parameters);
+        }
+        let live = Network { parameters: weights.live, prelude: &self.live };
+        let other = weights.lagging.map_or(live, |parameters| Network { parameters, prelude: &self.lagging });
+        let (share, tile, path) = (self.lanes.share(count), self.lanes.tile(), batch.trajectories.path_len());
+        self.outcomes.clear();
+        self.outcomes.resize(count, Outcome::default());
+        let (model, states) = (&self.model, batch.trajectories.states());
+        let scale = 1.0 / (count * dim) as f64;
+        let weight = scale as f32;
+        let inputs = states
+            .par_chunks(share * path)
+            .zip(noise.par_chunks(share * path))
+            .zip(log_density_gradient.par_chunks(share * dim));
+        let chunks = self.outcomes.par_chunks_mut(share).zip(inputs).enumerate();
+        self.lanes.run(chunks, |lane, (index, (outcomes, ((states, noise), gradient)))| {
+            lane.clear(true, false);
+            let inputs =
+                states.chunks(tile * path).zip(noise.chunks(tile * path)).zip(gradient.chunks(tile * dim));
+            for (place, (outcomes, ((states, noise), gradient))) in
+                outcomes.chunks_mut(tile).zip(inputs).enumerate()
+            {
+                let (first, n) = (index * share + place * tile, outcomes.len());
+                lane.tile.load(model, noise);
+                std::mem::swap(&mut lane.tile.states, &mut lane.noise);
+                lane.tile.load(model, states);
+                let adjoint = &mut lane.adjoint[..dim * steps * n];
+                adjoint.fill(0.0);
+                for (i, gradient) in gradient.chunks_exact(dim).enumerate() {
+                    for (j, value) in gradient.iter().enumerate() {
+                        adjoint[j * steps * n + (steps - 1) * n + i] = -weight * value;
+                    }
+                }
+                if model.destruction.is_learned() {
+                    lane.tile.forward(model, other, Wanted { generation: false, destruction: true }, true);
+                }
+                lane.tile.log_destruction(model, &mut lane.logs.destruction[..n]);
+                lane.tile.destruction_state_gradient(model, other.parameters, -weight, adjoint);
+                lane.tile.forward(model, live, Wanted { generation: true, destruction: false }, true);
+                lane.tile.log_generation(model, live, &mut lane.logs.generation[..n]);
+                let sink = &mut lane.generation;
+                lane.tile.descend_simulation(model, live, &lane.noise, weight, adjoint, sink);
+                for (i, outcome) in outcomes.iter_mut().enumerate() {
+                    let logs = Logs {
+                        generation: lane.logs.generation[i],
+                        destruction: lane.logs.destruction[i],
+                        density: f64::from(batch.log_density[first + i]),
+                    };
+                    outcome.generation_loss = logs.ratio();
+                }
+            }
+        });
+        let objectives =
+            Objectives { generation: Some(GenerationObjective::ReverseKl), destruction: None, log_z: 0.0 };
+        self.complete(weights.live, count.div_ceil(share), objectives);
+        let sum: f64 = self.outcomes.iter().map(|outcome| outcome.generation_loss).sum();
+        Losses { generation: Some(sum * scale), ..Losses::default() }
+    }
+}

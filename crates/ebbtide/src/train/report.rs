@@ -1,0 +1,64 @@
+//! What an iteration says of itself, and the ways in which it can fail.
+
+use crate::target::TargetError;
+use crate::trajectory::ThreadsError;
+
+/// What one iteration did.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Report {
+    /// The iteration, counted from 1.
+    pub iteration: u64,
+    /// Generation loss of the iteration's first update.
+    pub generation_loss: f64,
+    /// Destruction loss of the iteration's first update, if that process is learned.
+    pub destruction_loss: Option<f64>,
+    /// Norm of the generation gradient of the first update, before clipping.
+    pub generation_norm: f64,
+    /// log Ẑ after the iteration.
+    pub log_z: f64,
+    /// Evaluations of the target so far.
+    pub evaluations: u64,
+    /// End points in the local-search archive.
+    pub archived: usize,
+    /// Acceptance rate of the local search, in iterations that had one.
+    pub acceptance: Option<f64>,
+}
+
+/// Why an iteration could not be completed.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TrainError {
+    /// The target failed.
+    #[error("iteration {iteration}: {source}")]
+    Target {
+        /// The iteration, counted from 1.
+        iteration: u64,
+        /// What the target said.
+        source: TargetError,
+    },
+    /// A loss or gradient is not finite any more.
+    #[error(
+        "iteration {iteration}: the training diverged, the {what} is {value}; the worst trajectory ends at x = {point:?}"
+    )]
+    Diverged {
+        /// The iteration, counted from 1.
+        iteration: u64,
+        /// Which number it was.
+        what: &'static str,
+        /// Its value.
+        value: f64,
+        /// The end point of the worst trajectory.
+        point: Vec<f32>,
+    },
+}
+
+/// Why a saved state cannot be taken up.
+#[derive(Debug, thiserror::Error)]
+pub enum RestoreError {
+    /// It belongs to another training.
+    #[error("this state does not fit the configuration: it was saved by another training, or is damaged")]
+    Mismatch,
+    /// No threads.
+    #[error(transparent)]
+    Threads(#[from] ThreadsError),
+}

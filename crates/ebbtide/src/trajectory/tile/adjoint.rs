@@ -1,0 +1,129 @@
+//! A tile's gradient with respect to its states, back in time through the simulation: what reverse KL needs.
+
+use super::{Tile, Wanted};
+use crate::network::{Part, Sink, backward};
+use crate::trajectory::{Model, Network};
+
+impl Tile {
+    /// Adds to `gradient` (`[coordinate][row]`, as the states) the gradient of `weight` Σ log p← with respect to
+    /// the states, both directly and through the destruction network `parameters`. To be called after a forward
+    /// pass with slopes that wanted the destruction head alone; its outputs are used up.
+    pub fn destruction_state_gradient(
+        &mut self,
+        model: &Model,
+        parameters: &[f32],
+        weight: f32,
+        gradient: &mut [f32],
+    ) {
+        let (dim, steps, n) = (model.dim(), model.steps(), self.count);
+        for j in 0..dim {
+            let column = &mut gradient[j * steps * n..][..steps * n];
+            for i in 1..steps {
+                let (x, next) = (self.state(model, j, i), self.state(model, j, i + 1));
+                let (here, above) = column[(i - 1) * n..(i + 1) * n].split_at_mut(n);
+                let raw = self.corrections(model, j, i + 1);
+                model.destruction.backward_states(model.grid.step(i), x, next, raw, weight, here, above);
+            }
+        }
+        let Some(head) = model.layout.destruction else { return };
+        if steps < 2 {
+            return;
+        }
+        let mut weights = std::mem::take(&mut self.scratch.weights);
+        weights[..n].fill(weight);
+        self.pull_destruction(model, &weights[..n]);
+        self.scratch.weights = weights;
+        let wanted = Wanted { generation: false, destruction: true };
+        let blocks = self.blocks(model, wanted);
+        let rows = blocks.rows();
+        let trunk = &model.layout.trunks[head.trunk];
+        let raw_gradient = &self.destruction_raw[..head.dense.weight.outputs * rows];
+        let mut parts = [Part { head, rows: 0..rows, raw_gradient, sink: None }];
+        let activations = &self.activations[head.trunk];
+        let through = &mut self.scratch.rows[..dim * rows];
+        // Without a sink, the states of the forward pass are not looked at.
+        backward(trunk, parameters, blocks, &[], activations, &mut parts, &mut self.descent, Some(through));
+        for j in 0..dim {
+            let column = &mut gradient[j * steps * n + n..][..rows];
+            for (sum, value) in column.iter_mut().zip(&through[j * rows..]) {
+                *sum += value;
+            }
+        }
+    }
+
+    /// Carries a gradient with respect to the states back in time, through the simulation that made them.
+    ///
+    /// `adjoint` holds the direct gradient of a loss with respect to x_1 … x_T, `[coordinate][row]`; `noise` is
+    /// what the simulation used, laid out alike, and `weight` the loss's coefficient of log p→. To be
+    /// called after a forward pass with slopes that wanted the generation head alone.
+    pub fn descend_simulation(
+        &mut self,
+        model: &Model,
+        network: Network,
+        noise: &[f32],
+        weight: f32,
+        adjoint: &mut [f32],
+        sink: &mut Sink,
+    ) {
+        let (dim, steps, n) = (model.dim(), model.steps(), self.count);
+        let (learned, head) = (Self::learns_variance(model), model.layout.generation);
+        let wanted = Wanted { generation: true, destruction: false };
+        let blocks = self.blocks(model, wanted);
+        let mut pulled = std::mem::take(&mut self.scratch.pulled);
+        let pulled_now = &mut pulled[..head.dense.weight.outputs * n];
+        let mut through = std::mem::take(&mut self.scratch.through);
+        for i in (0..steps).rev() {
+            for (output, column) in pulled_now.chunks_exact_mut(n).enumerate() {
+                match i {
+                    0 => column.fill(network.prelude.origin_raw()[output]),
+                    _ => column.copy_from_slice(&self.generation_raw[self.at(output, i, 1, steps - 1)]),
+                }
+            }
+            let (drifts, variances) = pulled_now.split_at_mut(dim * n);
+            for j in 0..dim {
+                let place = j * n..(j + 1) * n;
+                let (f, v) = (&mut drifts[place.clone()], learned.then(|| &mut variances[place.clone()]));
+                let next = self.at(j, i + 1, 1, steps);
+                model.generation.backward_draw(
+                    model.grid.step(i),
+                    f,
+                    v,
+                    &noise[next.clone()],
+                    &adjoint[next],
+                    weight,
+                );
+            }
+            if i == 0 {
+                for (sum, column) in self.origin_gradient.iter_mut().zip(pulled_now.chunks_exact(n)) {
+                    *sum += column.iter().sum::<f32>();
+                }
+                break;
+            }
+            let states = Self::inputs(&self.states, &mut self.scratch.rows, blocks, steps, dim);
+            let rows = blocks.of_times(i..i + 1);
+            let mut parts = [Part { head, rows, raw_gradient: pulled_now, sink: Some(sink) }];
+            let trunk = &model.layout.trunks[head.trunk];
+            let activations = &self.activations[head.trunk];
+            let descent = &mut self.descent;
+            backward(
+                trunk,
+                network.parameters,
+                blocks,
+                states,
+                activations,
+                &mut parts,
+                descent,
+                Some(&mut through),
+            );
+            for j in 0..dim {
+                let (here, next) = (self.at(j, i, 1, steps), self.at(j, i + 1, 1, steps));
+                let column = &mut adjoint[here.start..next.end];
+                let (here, next) = column.split_at_mut(n);
+                for ((sum, value), next) in here.iter_mut().zip(&through[j * n..]).zip(next) {
+                    *sum += *value + *next;
+                }
+            }
+        }
+        (self.scratch.pulled, self.scratch.through) = (pulled, through);
+    }
+}

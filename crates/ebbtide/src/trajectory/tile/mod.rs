@@ -1,0 +1,278 @@
+//! A tile: a few whole trajectories on their way through the network, small enough for the cache.
+
+mod adjoint;
+mod likelihood;
+
+use std::ops::Range;
+
+use super::{Model, Network};
+use crate::network::{Activations, Descent, Process, RowBlocks, forward, head_forward};
+
+/// Which heads a pass needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// The generation head, at times 0 … T−1.
+    pub generation: bool,
+    /// The destruction head, at times 2 … T.
+    pub destruction: bool,
+}
+
+impl Wanted {
+    /// Whether it is any at all.
+    pub(crate) fn any(self) -> bool {
+        self.generation || self.destruction
+    }
+
+    fn process(self, process: Process) -> bool {
+        match process {
+            Process::Generation => self.generation,
+            Process::Destruction => self.destruction,
+        }
+    }
+}
+
+/// The workspace of one lane. Rows of a tile are ordered by time, then by trajectory, and everything is
+/// stored `[feature][row]`.
+pub struct Tile {
+    /// The most rows a pass may have.
+    capacity: usize,
+    count: usize,
+    /// The heads that the last pass was run for.
+    wanted: Wanted,
+    /// x_1 … x_T of `count` trajectories.
+    pub(crate) states: Vec<f32>,
+    /// What the generation head says at times 1 … T−1; after [`Tile::pull_generation`], its gradient.
+    pub(crate) generation_raw: Vec<f32>,
+    /// What the destruction head says at times 2 … T; after [`Tile::pull_destruction`], its gradient.
+    pub(crate) destruction_raw: Vec<f32>,
+    /// The gradient with respect to the origin's raw outputs, summed over trajectories and tiles.
+    pub(crate) origin_gradient: Vec<f32>,
+    activations: Vec<Activations>,
+    descent: Descent,
+    scratch: Scratch,
+    walk: Walk,
+}
+
+/// What a simulation carries along: where each trajectory is, and one coordinate's noise.
+#[derive(Default)]
+pub(crate) struct Walk {
+    pub(crate) states: Vec<f32>,
+    pub(crate) noise: Vec<f32>,
+}
+
+/// Places for one number of each trajectory, and for a copy of some states.
+struct Scratch {
+    zeros: Vec<f32>,
+    drift: Vec<f32>,
+    variance: Vec<f32>,
+    sums: Vec<f32>,
+    weights: Vec<f32>,
+    rows: Vec<f32>,
+    pulled: Vec<f32>,
+    through: Vec<f32>,
+}
+
+/// Rows that make matrix products efficient while the activations of a tile fit the cache.
+const ROWS: usize = 192;
+
+impl Tile {
+    /// How many trajectories of T steps share a tile: a function of T alone, so that results do not
+    /// depend on the machine.
+    pub fn trajectories(steps: usize) -> usize {
+        let most = (ROWS / steps).max(1);
+        (1 << most.ilog2()).clamp(4, 64)
+    }
+
+    /// Room for one tile of this model.
+    pub fn new(model: &Model) -> Self {
+        let (shape, steps) = (model.layout.shape, model.steps());
+        let count = Self::trajectories(steps);
+        let rows = count * steps;
+        Self {
+            capacity: rows,
+            count: 0,
+            wanted: Wanted { generation: false, destruction: false },
+            states: vec![0.0; shape.dim * rows],
+            generation_raw: vec![0.0; shape.generation_outputs * rows],
+            destruction_raw: vec![0.0; shape.destruction_outputs * rows],
+            origin_gradient: vec![0.0; shape.generation_outputs],
+            activations: model
+                .layout
+                .trunks
+                .iter()
+                .map(|_| Activations::new(shape.width, shape.depth, rows))
+                .collect(),
+            descent: Descent::new(shape.width, 2 * rows),
+            scratch: Scratch {
+                zeros: vec![0.0; rows],
+                drift: vec![0.0; rows],
+                variance: vec![0.0; rows],
+                sums: vec![0.0; rows],
+                weights: vec![0.0; rows],
+                rows: vec![0.0; shape.dim * rows],
+                pulled: vec![0.0; shape.generation_outputs * count],
+                through: vec![0.0; shape.dim * count],
+            },
+            walk: Walk { states: vec![0.0; shape.dim * rows], noise: vec![0.0; rows] },
+        }
+    }
+
+    /// The most trajectories that fit when only one time is looked at.
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// The number of trajectories in the tile.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether the tile holds no trajectory.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Lends the simulation's buffers, so that the tile can be asked meanwhile.
+    pub(crate) fn take_walk(&mut self) -> Walk {
+        std::mem::take(&mut self.walk)
+    }
+
+    /// Takes them back.
+    pub(crate) fn put_walk(&mut self, walk: Walk) {
+        self.walk = walk;
+    }
+
+    /// Brings in whole trajectories, `[path][step][coordinate]`.
+    pub fn load(&mut self, model: &Model, paths: &[f32]) {
+        let (dim, steps) = (model.dim(), model.steps());
+        self.count = paths.len() / (dim * steps);
+        let rows = self.count * steps;
+        for (trajectory, path) in paths.chunks_exact(dim * steps).enumerate() {
+            for (step, state) in path.chunks_exact(dim).enumerate() {
+                for (coordinate, &value) in state.iter().enumerate() {
+                    self.states[coordinate * rows + step * self.count + trajectory] = value;
+                }
+            }
+        }
+    }
+
+    /// The rows of a coordinate at time `time` (0 … T) in an array that begins at `first_time`.
+    fn at(&self, coordinate: usize, time: usize, first_time: usize, times: usize) -> Range<usize> {
+        let start = coordinate * times * self.count + (time - first_time) * self.count;
+        start..start + self.count
+    }
+
+    /// One coordinate of x_time.
+    fn state(&self, model: &Model, coordinate: usize, time: usize) -> &[f32] {
+        if time == 0 {
+            return &self.scratch.zeros[..self.count];
+        }
+        &self.states[self.at(coordinate, time, 1, model.steps())]
+    }
+
+    /// Whether the generation head has variances to say.
+    fn learns_variance(model: &Model) -> bool {
+        model.layout.shape.generation_outputs > model.dim()
+    }
+
+    /// The times a trunk is run at.
+    fn times(model: &Model, wanted: Wanted) -> Range<usize> {
+        let steps = model.steps();
+        match (wanted.generation, wanted.destruction) {
+            (true, true) => 1..steps + 1,
+            (true, false) => 1..steps,
+            (false, true) => 2..steps + 1,
+            (false, false) => 1..1,
+        }
+    }
+
+    /// The times a head is asked about, the origin left out.
+    fn head_times(model: &Model, process: Process) -> Range<usize> {
+        match process {
+            Process::Generation => 1..model.steps(),
+            Process::Destruction => 2..model.steps() + 1,
+        }
+    }
+
+    /// The heads wanted of one trunk.
+    fn wanted_of(model: &Model, wanted: Wanted, trunk: usize) -> Wanted {
+        let stands_here = |process| {
+            wanted.process(process) && model.layout.head(process).is_some_and(|head| head.trunk == trunk)
+        };
+        Wanted {
+            generation: stands_here(Process::Generation),
+            destruction: stands_here(Process::Destruction),
+        }
+    }
+
+    /// The rows of a pass that wants these heads of a trunk. A single step needs none: it begins at the origin and
+    /// is destroyed for certain.
+    fn blocks(&self, model: &Model, wanted: Wanted) -> RowBlocks {
+        let times = if model.steps() < 2 { 1..1 } else { Self::times(model, wanted) };
+        RowBlocks { first_time: times.start, times: times.len(), each: self.count }
+    }
+
+    /// The states of the times a trunk is run at, as the network wants them.
+    fn inputs<'a>(
+        states: &'a [f32],
+        rows_buffer: &'a mut [f32],
+        blocks: RowBlocks,
+        steps: usize,
+        dim: usize,
+    ) -> &'a [f32] {
+        let (all, rows) = (steps * blocks.each, blocks.rows());
+        if rows == all {
+            return &states[..dim * all];
+        }
+        let first = (blocks.first_time - 1) * blocks.each;
+        for coordinate in 0..dim {
+            rows_buffer[coordinate * rows..][..rows]
+                .copy_from_slice(&states[coordinate * all + first..][..rows]);
+        }
+        &rows_buffer[..dim * rows]
+    }
+
+    /// Runs the network over all states and asks the wanted heads.
+    pub fn forward(&mut self, model: &Model, network: Network, wanted: Wanted, slopes: bool) {
+        self.wanted = wanted;
+        for (index, trunk) in model.layout.trunks.iter().enumerate() {
+            let here = Self::wanted_of(model, wanted, index);
+            let blocks = self.blocks(model, here);
+            if blocks.rows() == 0 {
+                continue;
+            }
+            let states =
+                Self::inputs(&self.states, &mut self.scratch.rows, blocks, model.steps(), model.dim());
+            let activations = &mut self.activations[index];
+            let biases = network.prelude.biases(index);
+            forward(trunk, network.parameters, biases, blocks, states, activations, slopes);
+            for (process, raw) in [
+                (Process::Generation, &mut self.generation_raw),
+                (Process::Destruction, &mut self.destruction_raw),
+            ] {
+                if let (true, Some(head)) = (here.process(process), model.layout.head(process)) {
+                    let rows = blocks.of_times(Self::head_times(model, process));
+                    let raw = &mut raw[..head.dense.weight.outputs * rows.len()];
+                    head_forward(head, network.parameters, blocks, rows, activations, raw);
+                }
+            }
+        }
+    }
+
+    /// Raw outputs of one head for `states` (`[coordinate][row]`), all at one time, into the head's buffer.
+    pub fn ask(&mut self, model: &Model, network: Network, process: Process, time: usize, states: &[f32]) {
+        let Some(head) = model.layout.head(process) else { return };
+        let each = states.len() / model.dim();
+        let blocks = RowBlocks { first_time: time, times: 1, each };
+        let activations = &mut self.activations[head.trunk];
+        let trunk = &model.layout.trunks[head.trunk];
+        let biases = network.prelude.biases(head.trunk);
+        forward(trunk, network.parameters, biases, blocks, states, activations, false);
+        let raw = match process {
+            Process::Generation => &mut self.generation_raw,
+            Process::Destruction => &mut self.destruction_raw,
+        };
+        let raw = &mut raw[..head.dense.weight.outputs * each];
+        head_forward(head, network.parameters, blocks, 0..each, activations, raw);
+    }
+}
