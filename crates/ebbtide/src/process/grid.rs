@@ -63,7 +63,22 @@ pub enum GridError {
         /// The value before it.
         before: f64,
     },
+    /// The kernels compute in single precision, where a step shorter than this drowns in rounding.
+    #[error(
+        "time {index} of the grid is {time}, but its distance from the one before it, {before}, or their ratio is below 1e-12"
+    )]
+    TooFine {
+        /// Position of the offending time, from 0.
+        index: usize,
+        /// Its value.
+        time: f64,
+        /// The value before it.
+        before: f64,
+    },
 }
+
+/// The shortest step, and the smallest ratio of two times.
+const FINEST: f64 = 1e-12;
 
 impl Grid {
     /// The number of steps T.
@@ -102,6 +117,10 @@ impl TimeGrid {
         for (i, pair) in times.windows(2).enumerate() {
             if !matches!(pair[0].partial_cmp(&pair[1]), Some(std::cmp::Ordering::Less)) {
                 return Err(GridError::NotIncreasing { index: i + 1, time: pair[1], before: pair[0] });
+            }
+            let (length, ratio) = (pair[1] - pair[0], pair[0] / pair[1]);
+            if length < FINEST || (i > 0 && ratio < FINEST) {
+                return Err(GridError::TooFine { index: i + 1, time: pair[1], before: pair[0] });
             }
         }
         let steps = times

@@ -12,7 +12,7 @@ mod mixture;
 mod named;
 mod well;
 
-pub(crate) use checked::{check_log_density, evaluate, evaluate_with_gradient};
+pub(crate) use checked::{NOWHERE, check_log_density, evaluate, evaluate_with_gradient};
 pub use funnel::{Funnel, FunnelError};
 pub use gmm::Gmm40Deviation;
 pub use manywell::{Manywell, ManywellError};

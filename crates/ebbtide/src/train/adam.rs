@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::state::COUNTABLE;
 use crate::numeric::{Vectorised, dispatch};
 
 const FIRST: f64 = 0.9;
@@ -34,11 +35,13 @@ impl Adam {
         self.first.is_empty()
     }
 
-    /// Whether both moments have this length and finite values: what a restored optimiser must have.
+    /// Whether both moments have this length and possible values: what a restored optimiser must have.
     pub(crate) fn is_sound(&self, length: usize) -> bool {
         self.first.len() == length
             && self.second.len() == length
             && self.first.iter().chain(&self.second).all(|moment| moment.is_finite())
+            && self.second.iter().all(|&moment| moment >= 0.0)
+            && self.steps < COUNTABLE
     }
 
     /// One step down `scale` · `gradient`.

@@ -56,8 +56,8 @@ impl Archive {
             && self.dim == dim
             && self.len() <= capacity
             && self.points.len() == self.len() * dim
-            && self.next < capacity
-            && self.log_density.iter().all(|density| density.is_finite())
+            && self.next == if self.len() < capacity { self.len() } else { self.next % capacity }
+            && self.points.iter().chain(&self.log_density).all(|value| value.is_finite())
     }
 
     /// Adds points (n × dim by rows), the oldest making room.

@@ -2,14 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::exploration::Exploration;
+use super::exploration::{Exploration, ExplorationForm};
 use super::learner::Optimisation;
 use super::local_search::LocalSearch;
 use super::replay::ReplayOptions;
 use crate::network::Backbone;
 use crate::objective::{DestructionObjective, GenerationObjective};
 use crate::process::{
-    Destruction, DestructionVariance, Generation, GenerationVariance, Grid, GridError, TimeGrid,
+    Destruction, DestructionVariance, Generation, GenerationVariance, Grid, GridError, Multiplier, TimeGrid,
 };
 use crate::target::Target;
 use crate::trajectory::Model;
@@ -156,6 +156,14 @@ fn not_negative(setting: &'static str, value: f64) -> Result<(), ConfigError> {
     require(value >= 0.0 && value.is_finite(), setting, value, "a finite number, 0 or above")
 }
 
+fn share(setting: &'static str, value: f64) -> Result<(), ConfigError> {
+    require((0.0..=1.0).contains(&value), setting, value, "between 0 and 1")
+}
+
+fn below_2_to_the_32(setting: &'static str, value: usize) -> Result<(), ConfigError> {
+    require(value <= u32::MAX as usize, setting, value as f64, "below 2^32")
+}
+
 impl Config {
     /// Checks all settings, alone, together, and against what the target offers.
     pub fn validate(&self, target: &dyn Target) -> Result<ValidConfig, ConfigError> {
@@ -200,13 +208,17 @@ impl Config {
             let range = "above 0 and at most 20";
             require(bound > 0.0 && bound <= 20.0, "generation-variance.learned.bound", bound.into(), range)?;
         }
-        if let DestructionVariance::Learned { bound, .. } = self.destruction {
+        if let DestructionVariance::Learned { bound, multiplier } = self.destruction {
             require(
                 bound > 0.0 && bound < 1.0,
                 "destruction.learned.bound",
                 bound.into(),
                 "between 0 and 1",
             )?;
+            if let Multiplier::Exponential { bound } = multiplier {
+                let setting = "destruction.learned.multiplier.exponential.bound";
+                require(bound > 0.0 && bound <= 20.0, setting, bound.into(), "above 0 and at most 20")?;
+            }
         }
         let optimisation = &self.optimisation;
         not_negative("optimisation.generation-rate", optimisation.generation_rate)?;
@@ -221,26 +233,23 @@ impl Config {
         }
         if self.replay.ratio > 0 {
             at_least_one("replay.capacity", self.replay.capacity)?;
-            not_negative("replay.priority-exponent", self.replay.priority_exponent)?;
-            not_negative("replay.correction-exponent", self.replay.correction_exponent)?;
+            below_2_to_the_32("replay.capacity", self.replay.capacity)?;
+            share("replay.priority-exponent", self.replay.priority_exponent)?;
+            share("replay.correction-exponent", self.replay.correction_exponent)?;
         }
         not_negative("exploration.factor", self.exploration.factor)?;
+        if let ExplorationForm::VarianceRate { scale } = self.exploration.form {
+            not_negative("exploration.form.variance-rate.scale", scale)?;
+        }
         if let Some(search) = &self.local_search {
             at_least_one("local-search.every", search.every)?;
             at_least_one("local-search.steps", search.steps)?;
             at_least_one("local-search.capacity", search.capacity)?;
             positive("local-search.step-size", search.step_size)?;
-            let acceptance = search.acceptance;
-            require(
-                (0.0..=1.0).contains(&acceptance),
-                "local-search.acceptance",
-                acceptance,
-                "between 0 and 1",
-            )?;
+            share("local-search.acceptance", search.acceptance)?;
             let (burn_in, range) = (search.burn_in, "below local-search.steps, or nothing is kept");
             require(burn_in < search.steps, "local-search.burn-in", burn_in as f64, range)?;
-            let (capacity, range) = (search.capacity, "below 2^32");
-            require(capacity < u32::MAX as usize, "local-search.capacity", capacity as f64, range)?;
+            below_2_to_the_32("local-search.capacity", search.capacity)?;
         }
         Ok(())
     }

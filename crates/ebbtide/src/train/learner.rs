@@ -50,6 +50,10 @@ impl Default for Optimisation {
     }
 }
 
+/// Far beyond any residual of an ordinary trajectory. One that ends where the density is zero has a residual whose
+/// square single precision cannot hold: the optimiser of log Ẑ would never move again.
+const LARGEST_LOG_Z_GRADIENT: f64 = 1e6;
+
 /// The learned part of a training state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Learner {
@@ -196,7 +200,8 @@ impl Learner {
             }
         }
         if learns_log_z {
-            let (gradient, rate) = ([losses.log_z_gradient as f32], factor * optimisation.log_z_rate);
+            let gradient = losses.log_z_gradient.clamp(-LARGEST_LOG_Z_GRADIENT, LARGEST_LOG_Z_GRADIENT);
+            let (gradient, rate) = ([gradient as f32], factor * optimisation.log_z_rate);
             self.log_z_moments.step(&mut self.log_z, &gradient, 1.0, rate, 0.0);
         }
         norms

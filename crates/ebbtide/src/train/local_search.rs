@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::stream::{Address, Stream};
-use crate::target::{Differentiable, TargetError};
+use crate::target::{Differentiable, NOWHERE, TargetError, check_log_density};
 
 /// How and when local search runs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -124,7 +124,12 @@ impl LocalSearch {
 impl Chains {
     fn evaluate(&mut self, target: &dyn Differentiable, dim: usize) -> Result<(), TargetError> {
         target.log_density_and_gradient(&self.points, &mut self.log_density, &mut self.gradient)?;
-        crate::target::check_log_density(&self.points, &self.log_density, dim)
+        check_log_density(&self.points, &self.log_density, dim)?;
+        // As good as zero is zero: a chain leaves such a place, and never comes back to archive it.
+        for value in &mut self.log_density {
+            *value = if *value <= NOWHERE { f32::NEG_INFINITY } else { *value };
+        }
+        Ok(())
     }
 
     /// log of p(x′) q(x | x′) / p(x) q(x′ | x).

@@ -85,9 +85,11 @@ impl Replay {
             && self.tree.places() == capacity
             && self.len() <= capacity
             && self.paths.len() == self.len() * path_len
-            && self.next < capacity
+            && self.next == if self.len() < capacity { self.len() } else { self.next % capacity }
+            && self.paths.iter().chain(&self.log_density).all(|value| value.is_finite())
             && (0..capacity).all(|place| (self.tree.get(place) > 0.0) == (place < self.len()))
-            && self.largest.is_finite()
+            && self.tree.total().is_finite()
+            && (1.0..=LARGEST).contains(&self.largest)
     }
 
     /// Adds trajectories, the oldest making room.

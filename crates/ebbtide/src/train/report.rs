@@ -38,7 +38,7 @@ pub enum TrainError {
     },
     /// A loss or gradient is not finite any more.
     #[error(
-        "iteration {iteration}: the training diverged, the {what} is {value}; the trajectory that ends at x = {point:?} is the first without a finite loss"
+        "iteration {iteration}: the training diverged, the {what} is {value}; the worst trajectory ends at x = {point:?}"
     )]
     Diverged {
         /// The iteration, counted from 1.

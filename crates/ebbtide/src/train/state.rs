@@ -55,13 +55,17 @@ impl State {
         let (config, model) = (valid.config(), valid.model());
         let path = model.steps() * model.dim();
         let capacity = config.local_search.map(|search| search.capacity);
-        self.learner.is_sound(&model.layout, lags(valid), config.optimisation.arrangement)
+        [self.iteration, self.on_policy_updates, self.evaluations].iter().all(|&count| count < COUNTABLE)
+            && self.learner.is_sound(&model.layout, lags(valid), config.optimisation.arrangement)
             && self.replay.is_some() == (config.replay.ratio > 0)
             && self.replay.as_ref().is_none_or(|replay| replay.is_sound(config.replay.capacity, path))
             && self.archive.is_some() == capacity.is_some()
             && self.archive.as_ref().zip(capacity).is_none_or(|(archive, c)| archive.is_sound(c, model.dim()))
     }
 }
+
+/// More than any training counts to, and far enough from where counting ends.
+pub(super) const COUNTABLE: u64 = 1 << 62;
 
 /// A lagging copy is of use only where there are two learned processes to look at each other.
 fn lags(valid: &ValidConfig) -> bool {

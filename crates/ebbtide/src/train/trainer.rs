@@ -90,7 +90,9 @@ impl Trainer {
             drawn: Drawn::default(),
         };
         let differentiator = Differentiator::new(model.clone(), threads)?;
-        Ok(Self { valid, target, threads, differentiator, state, buffers })
+        let mut trainer = Self { valid, target, threads, differentiator, state, buffers };
+        trainer.set_destruction_bound();
+        Ok(trainer)
     }
 
     /// The configuration.
@@ -117,7 +119,6 @@ impl Trainer {
     /// One iteration.
     pub fn step(&mut self) -> Result<Report, TrainError> {
         let iteration = self.state.iteration;
-        self.set_destruction_bound();
         let alternating = self.config().schedule == Schedule::Alternating;
         let forward = !alternating || iteration.is_multiple_of(2);
         let backward = !alternating || !forward;
@@ -136,6 +137,7 @@ impl Trainer {
             self.state.learner.follow(tau);
         }
         self.state.iteration += 1;
+        self.set_destruction_bound();
         report.log_z = self.state.learner.log_z();
         report.evaluations = self.state.evaluations;
         report.archived = self.state.archive.as_ref().map_or(0, Archive::len);
@@ -150,7 +152,8 @@ impl Trainer {
         TrainError::Target { iteration: self.state.iteration + 1, source }
     }
 
-    /// C₂ of this iteration, where it rises over the training.
+    /// C₂ of the coming iteration, where it rises over the training. A function of the state alone, so that a
+    /// restored training has the sampler that was saved.
     fn set_destruction_bound(&mut self) {
         let config = self.valid.config();
         if let (BoundSchedule::Rising, DestructionVariance::Learned { bound, multiplier }) =
@@ -174,6 +177,10 @@ impl Trainer {
         let (noise, added) = (&buffers.noise, &buffers.added_variance);
         simulate_forward(lanes, model, network, noise, added, &mut buffers.trajectories);
         buffers.trajectories.copy_ends(&mut buffers.ends);
+        // A density is never asked about a point that is none: it would be blamed for the answer.
+        if let Some(&value) = buffers.trajectories.states().iter().find(|x| !x.is_finite()) {
+            return Err(self.lost(value));
+        }
         self.state.evaluations += config.batch as u64;
         let losses = match config.generation_objective {
             GenerationObjective::ReverseKl => self.reverse_kl()?,
@@ -213,6 +220,7 @@ impl Trainer {
         };
         let weights = self.state.learner.weights();
         let losses = self.differentiator.reverse_kl(weights, batch, &buffers.noise, &buffers.gradient);
+        let losses = self.finite(losses)?;
         let destruction = match self.valid.config().destruction_objective {
             None => None,
             objective => {
@@ -328,10 +336,25 @@ impl Trainer {
     }
 
     fn diverged(&self, what: &'static str, value: f64) -> TrainError {
-        let row = self.differentiator.first_not_finite().unwrap_or(0);
+        let row = self.differentiator.worst().unwrap_or(0);
         let path = self.buffers.trajectories.path(row);
         let point = path[path.len() - self.buffers.trajectories.dim()..].to_vec();
         TrainError::Diverged { iteration: self.state.iteration + 1, what, value, point }
+    }
+
+    /// A generated trajectory left the numbers, at `value`.
+    fn lost(&self, value: f32) -> TrainError {
+        let trajectories = &self.buffers.trajectories;
+        let paths = trajectories.states().chunks_exact(trajectories.path_len());
+        let path = paths.into_iter().find(|path| path.iter().any(|x| !x.is_finite())).unwrap_or_default();
+        let point = path[path.len().saturating_sub(trajectories.dim())..].to_vec();
+        let iteration = self.state.iteration + 1;
+        TrainError::Diverged {
+            iteration,
+            what: "state of a generated trajectory",
+            value: value.into(),
+            point,
+        }
     }
 
     /// Local search from the end points of the fresh batch, where it is due.

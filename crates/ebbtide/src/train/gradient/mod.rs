@@ -119,10 +119,15 @@ impl Differentiator {
         self.outcomes.iter().map(|outcome| outcome.residual)
     }
 
-    /// The first trajectory of the last batch whose loss is not finite.
-    pub fn first_not_finite(&self) -> Option<usize> {
-        let lost = |outcome: &Outcome| !(outcome.generation_loss + outcome.destruction_loss).is_finite();
-        self.outcomes.iter().position(lost)
+    /// The worst trajectory of the last batch: the first whose loss is not finite, or else the first with the
+    /// largest.
+    pub fn worst(&self) -> Option<usize> {
+        let size = |outcome: &Outcome| {
+            let loss = outcome.generation_loss.abs() + outcome.destruction_loss.abs();
+            if loss.is_finite() { loss } else { f64::INFINITY }
+        };
+        let rows = self.outcomes.iter().map(size).enumerate();
+        rows.reduce(|worst, row| if row.1 > worst.1 { row } else { worst }).map(|(row, _)| row)
     }
 
     /// Adds up what the lanes gathered, in their order, and takes it through the prelude.
