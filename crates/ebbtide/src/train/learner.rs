@@ -74,6 +74,12 @@ pub struct Norms {
     pub destruction: f64,
 }
 
+impl Norms {
+    fn are_finite(&self) -> bool {
+        self.generation.is_finite() && self.destruction.is_finite()
+    }
+}
+
 impl Learner {
     /// Starts from these weights, lagging copy included if wanted.
     pub fn new(
@@ -140,7 +146,8 @@ impl Learner {
     }
 
     /// Takes one step with the gradients that `differentiator` holds, learning rates multiplied by `factor`.
-    /// `losses` tells which gradients there are; `learns_log_z` whether log Ẑ moves too.
+    /// `losses` tells which gradients there are; `learns_log_z` whether log Ẑ moves too. If a norm is not
+    /// finite, nothing is changed.
     pub fn step(
         &mut self,
         differentiator: &mut Differentiator,
@@ -149,62 +156,76 @@ impl Learner {
         factor: f64,
         learns_log_z: bool,
     ) -> Norms {
-        let layout = differentiator.model().layout.clone();
-        let (clip, decay) = (optimisation.clip, optimisation.weight_decay);
-        let mut norms = Norms::default();
-        match optimisation.arrangement {
-            Arrangement::Separate => {
-                if losses.generation.is_some() {
-                    let gradient = differentiator.gradient(Process::Generation);
-                    norms.generation = norm(gradient);
-                    let owned = &mut self.parameters[layout.owned(Process::Generation)];
-                    let scale = clip_scale(norms.generation, clip);
-                    self.generation.step(
-                        owned,
-                        gradient,
-                        scale,
-                        factor * optimisation.generation_rate,
-                        decay,
-                    );
-                }
-                if losses.destruction.is_some() {
-                    let gradient = differentiator.gradient(Process::Destruction);
-                    norms.destruction = norm(gradient);
-                    let owned = &mut self.parameters[layout.owned(Process::Destruction)];
-                    let scale = clip_scale(norms.destruction, clip);
-                    self.destruction.step(
-                        owned,
-                        gradient,
-                        scale,
-                        factor * optimisation.destruction_rate,
-                        decay,
-                    );
-                }
-            }
-            Arrangement::Single => {
-                let mut sum = vec![0.0; layout.parameters()];
-                for (process, loss) in
-                    [(Process::Generation, losses.generation), (Process::Destruction, losses.destruction)]
-                {
-                    if loss.is_some() {
-                        let gradient = differentiator.gradient(process);
-                        for (sum, value) in sum[layout.owned(process)].iter_mut().zip(gradient) {
-                            *sum += value;
-                        }
-                    }
-                }
-                let norm = norm(&sum);
-                norms = Norms { generation: norm, destruction: norm };
-                let rate = factor * optimisation.generation_rate;
-                self.generation.step(&mut self.parameters, &sum, clip_scale(norm, clip), rate, decay);
-            }
-        }
-        if learns_log_z {
+        let norms = match optimisation.arrangement {
+            Arrangement::Separate => self.step_apart(differentiator, losses, optimisation, factor),
+            Arrangement::Single => self.step_together(differentiator, losses, optimisation, factor),
+        };
+        if learns_log_z && norms.are_finite() {
             let gradient = losses.log_z_gradient.clamp(-LARGEST_LOG_Z_GRADIENT, LARGEST_LOG_Z_GRADIENT);
             let (gradient, rate) = ([gradient as f32], factor * optimisation.log_z_rate);
             self.log_z_moments.step(&mut self.log_z, &gradient, 1.0, rate, 0.0);
         }
         norms
+    }
+
+    /// An optimiser for each loss, each over its own range; the generation process goes first.
+    fn step_apart(
+        &mut self,
+        differentiator: &mut Differentiator,
+        losses: &Losses,
+        optimisation: &Optimisation,
+        factor: f64,
+    ) -> Norms {
+        let mut norm_of =
+            |process, loss: Option<f64>| loss.map_or(0.0, |_| norm(differentiator.gradient(process)));
+        let norms = Norms {
+            generation: norm_of(Process::Generation, losses.generation),
+            destruction: norm_of(Process::Destruction, losses.destruction),
+        };
+        if !norms.are_finite() {
+            return norms;
+        }
+        let (clip, decay) = (optimisation.clip, optimisation.weight_decay);
+        if losses.generation.is_some() {
+            let owned = differentiator.model().layout.owned(Process::Generation);
+            let (scale, rate) = (clip_scale(norms.generation, clip), factor * optimisation.generation_rate);
+            let gradient = differentiator.gradient(Process::Generation);
+            self.generation.step(&mut self.parameters[owned], gradient, scale, rate, decay);
+        }
+        if losses.destruction.is_some() {
+            let owned = differentiator.model().layout.owned(Process::Destruction);
+            let (scale, rate) = (clip_scale(norms.destruction, clip), factor * optimisation.destruction_rate);
+            let gradient = differentiator.gradient(Process::Destruction);
+            self.destruction.step(&mut self.parameters[owned], gradient, scale, rate, decay);
+        }
+        norms
+    }
+
+    /// One optimiser for the sum of both losses.
+    fn step_together(
+        &mut self,
+        differentiator: &mut Differentiator,
+        losses: &Losses,
+        optimisation: &Optimisation,
+        factor: f64,
+    ) -> Norms {
+        let mut sum = vec![0.0; self.parameters.len()];
+        for (process, loss) in
+            [(Process::Generation, losses.generation), (Process::Destruction, losses.destruction)]
+        {
+            if loss.is_some() {
+                let owned = differentiator.model().layout.owned(process);
+                for (sum, value) in sum[owned].iter_mut().zip(differentiator.gradient(process)) {
+                    *sum += value;
+                }
+            }
+        }
+        let norm = norm(&sum);
+        if norm.is_finite() {
+            let (scale, rate) = (clip_scale(norm, optimisation.clip), factor * optimisation.generation_rate);
+            self.generation.step(&mut self.parameters, &sum, scale, rate, optimisation.weight_decay);
+        }
+        Norms { generation: norm, destruction: norm }
     }
 
     /// Lets the lagging weights follow: lagging ← lagging + τ (live − lagging).
