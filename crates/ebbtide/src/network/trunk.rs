@@ -346,7 +346,7 @@ impl Vectorised for ActivateOnly<'_> {
     }
 }
 
-/// delta ← delta ⊙ slope, and its sums over each block of rows added to `sums` (`[block][feature]`).
+/// delta ← delta ⊙ slope, dust swept away, and its sums over each block of rows added to `sums` (`[block][feature]`).
 struct Deactivate<'a> {
     delta: &'a mut [f32],
     delta_stride: usize,
@@ -359,6 +359,15 @@ struct Deactivate<'a> {
 }
 
 const SUM_WAYS: usize = 16;
+
+/// Far below what rounding leaves of a gradient, and far above where products become denormal and slow.
+const DUST: f32 = 1e-25;
+
+/// A gradient that is as good as zero is zero.
+#[inline(always)]
+fn without_dust(gradient: f32) -> f32 {
+    if gradient.abs() < DUST { 0.0 } else { gradient }
+}
 
 impl Vectorised for Deactivate<'_> {
     type Output = ();
@@ -375,13 +384,13 @@ impl Vectorised for Deactivate<'_> {
                 let mut slope = slope.chunks_exact(SUM_WAYS);
                 for (delta, slope) in delta.by_ref().zip(slope.by_ref()) {
                     for way in 0..SUM_WAYS {
-                        delta[way] *= slope[way];
+                        delta[way] = without_dust(delta[way] * slope[way]);
                         ways[way] += delta[way];
                     }
                 }
                 let rest = delta.into_remainder().iter_mut().zip(slope.remainder());
                 for (way, (delta, slope)) in rest.enumerate() {
-                    *delta *= slope;
+                    *delta = without_dust(*delta * slope);
                     ways[way] += *delta;
                 }
                 if let Some(sums) = &mut self.sums {

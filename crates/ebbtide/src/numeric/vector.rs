@@ -2,6 +2,9 @@
 //!
 //! No branches, no tables, no calls: a loop over any of these vectorises. Errors are bounded by the tests
 //! below against double precision.
+//!
+//! Tails end in zero or in a plain small number, never among the denormal ones: a matrix product that meets
+//! those takes several times as long, and a network in training makes ever more of them.
 
 const ROUND: f32 = 12_582_912.0; // 1.5 · 2²³: adding it rounds to a whole number in the low bits
 const LN_2_HIGH: f32 = 0.693_359_4;
@@ -46,14 +49,15 @@ pub fn tanh(x: f32) -> f32 {
     tanh_and_slope(x).0
 }
 
-/// (tanh x, tanh′ x); relative errors below 3e-7 and 1e-6. Beyond |x| = 40 the slope stays what it is there, 7e-35.
+/// (tanh x, tanh′ x); relative errors below 3e-7 and 1e-6. Beyond |x| = 16 the slope stays what it is there,
+/// 5e-14.
 ///
 /// With r = 1 − |tanh x| = 2 / (e^(2|x|) + 1) the slope is r (2 − r). Taken as 1 − tanh² instead, it would have lost
 /// all digits where tanh rounds to 1.
 #[inline(always)]
 pub fn tanh_and_slope(x: f32) -> (f32, f32) {
     let magnitude = x.abs();
-    let rest = 2.0 / (exp(2.0 * magnitude.min(40.0)) + 1.0);
+    let rest = 2.0 / (exp(2.0 * magnitude.min(16.0)) + 1.0);
     let large = 1.0 - rest;
     let x2 = x * x;
     // minimax on |x| < 0.65 of (tanh x − x) / x³
@@ -71,12 +75,12 @@ pub fn tanh_and_slope(x: f32) -> (f32, f32) {
 /// 2e-7 (1 + |x|).
 ///
 /// Both need e^(−x²/2): Φ(−|x|) is that times a smooth function of 1 / (1 + 0.264 |x|), the derivative is
-/// Φ(x) + x e^(−x²/2) / √2π.
+/// Φ(x) + x e^(−x²/2) / √2π. Beyond |x| = 7, where they differ from it by less than 1e-10, GELU is 0 or x and its
+/// slope 0 or 1.
 #[inline(always)]
 pub fn gelu(x: f32) -> (f32, f32) {
     let z = x.abs();
-    // Beyond e⁻⁶⁰ nothing changes but that products become denormal, and slow.
-    let bell = exp((-0.5 * z * z).max(-60.0));
+    let bell = if z < GELU_END { exp(-0.5 * z * z) } else { 0.0 };
     let t = 1.0 / z.mul_add(0.264, 1.0);
     let p = GELU_TAIL[8];
     let p = p.mul_add(t, GELU_TAIL[7]);
@@ -92,6 +96,7 @@ pub fn gelu(x: f32) -> (f32, f32) {
     (x * phi, (x * INVERSE_SQRT_TAU).mul_add(bell, phi))
 }
 
+const GELU_END: f32 = 7.0;
 const INVERSE_SQRT_TAU: f32 = 0.398_942_3;
 
 /// Minimax in relative error of Φ(−z) e^(z²/2) as a polynomial in t = 1 / (1 + 0.264 z), from t¹ up.
@@ -162,11 +167,11 @@ mod tests {
 
     #[test]
     fn slope_of_tanh_is_accurate_where_tanh_is_flat() {
-        for x in sweep(-39.0, 39.0).chain(sweep(-0.7, 0.7)) {
+        for x in sweep(-16.0, 16.0).chain(sweep(-0.7, 0.7)) {
             let exact = f64::from(x).cosh().powi(-2);
             assert!((f64::from(tanh_and_slope(x).1) / exact - 1.0).abs() < 1e-6, "tanh′ {x}");
         }
-        assert!(tanh_and_slope(f32::MAX).1 > 0.0);
+        assert_eq!(tanh_and_slope(f32::MAX).1, tanh_and_slope(16.0).1);
     }
 
     #[test]

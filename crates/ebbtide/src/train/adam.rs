@@ -8,6 +8,8 @@ use crate::numeric::{Vectorised, dispatch};
 const FIRST: f64 = 0.9;
 const SECOND: f64 = 0.999;
 const EPSILON: f32 = 1e-8;
+/// Moments this small do not move a parameter, and smaller ones would become denormal and slow.
+const DUST: f32 = 1e-30;
 
 /// The moments of Adam, and how many steps made them.
 ///
@@ -76,8 +78,9 @@ impl Vectorised for Update<'_> {
         let (keep_first, keep_second) = (FIRST as f32, SECOND as f32);
         for i in 0..n {
             let gradient = self.scale * gradient[i] + self.decay * self.parameters[i];
-            first[i] = keep_first * first[i] + (1.0 - keep_first) * gradient;
-            second[i] = keep_second * second[i] + (1.0 - keep_second) * gradient * gradient;
+            let moment = keep_first * first[i] + (1.0 - keep_first) * gradient;
+            first[i] = if moment.abs() < DUST { 0.0 } else { moment };
+            second[i] = (keep_second * second[i] + (1.0 - keep_second) * gradient * gradient).max(DUST);
             self.parameters[i] -= self.size * first[i] / (second[i].sqrt() * self.correction + EPSILON);
         }
     }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::exploration::{Exploration, ExplorationForm};
-use super::learner::Optimisation;
+use super::learner::{Arrangement, Optimisation};
 use super::local_search::LocalSearch;
 use super::replay::ReplayOptions;
 use crate::network::Backbone;
@@ -264,6 +264,14 @@ impl Config {
                 return contradiction("the destruction process is learned, so it needs an objective");
             }
             _ => {}
+        }
+        let likelihood = self.destruction_objective == Some(DestructionObjective::TrajectoryLikelihood);
+        let others = self.replay.ratio > 0 || self.local_search.is_some();
+        if likelihood && others && self.optimisation.arrangement == Arrangement::Single {
+            return contradiction(
+                "a single optimiser would move the destruction process in updates that it does not learn from: \
+                 trajectory likelihood looks at fresh trajectories only; use separate optimisers",
+            );
         }
         let learns_log_z = self.generation_objective == GenerationObjective::TrajectoryBalance;
         if !learns_log_z && self.destruction_objective == Some(DestructionObjective::TrajectoryBalance) {

@@ -29,9 +29,10 @@ impl Default for LocalSearch {
     }
 }
 
-/// Steps between two looks at the acceptance rate, and by how much the step size then changes.
-const ADAPT_EVERY: usize = 5;
-const ADAPT_FACTOR: f64 = 1.01;
+/// Steps between two looks at the acceptance rate, and by how much the step size changes with each step.
+const LOOK_EVERY: usize = 5;
+const LONGER: f64 = 1.01;
+const SHORTER: f64 = 0.99;
 
 /// What a search found.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -60,7 +61,8 @@ impl LocalSearch {
     /// Runs one chain from each of the `starts` (n × dim by rows).
     ///
     /// A proposal x′ = x + η ∇ log p(x) + √(2η) ξ is accepted with the Metropolis–Hastings probability; one where
-    /// the density vanishes or its gradient is not finite is refused.
+    /// the density vanishes or its gradient is not finite is refused. The acceptance rate of all chains is taken
+    /// every 5 steps, and η grows or shrinks by 1 % with each step, as the last rate is above or below the wanted one.
     pub fn run(
         &self,
         target: &dyn Differentiable,
@@ -78,7 +80,7 @@ impl LocalSearch {
         let mut proposals = chains.clone();
         let mut streams: Vec<Stream> = (0..count).map(|chain| address.stream(chain)).collect();
         let mut finds = Finds { step_size: self.step_size, evaluations: count as u64, ..Finds::default() };
-        let (mut accepted, mut accepted_lately) = (0, 0);
+        let (mut accepted, mut accepted_lately, mut rate) = (0, 0, None);
         for step in 0..self.steps {
             let size = finds.step_size;
             for (chain, stream) in streams.iter_mut().enumerate() {
@@ -110,10 +112,12 @@ impl LocalSearch {
                     }
                 }
             }
-            if (step + 1) % ADAPT_EVERY == 0 {
-                let rate = accepted_lately as f64 / (count * ADAPT_EVERY) as f64;
-                finds.step_size *= if rate > self.acceptance { ADAPT_FACTOR } else { 1.0 / ADAPT_FACTOR };
+            if (step + 1) % LOOK_EVERY == 0 {
+                rate = Some(accepted_lately as f64 / (count * LOOK_EVERY) as f64);
                 accepted += std::mem::take(&mut accepted_lately);
+            }
+            if let Some(rate) = rate {
+                finds.step_size *= if rate > self.acceptance { LONGER } else { SHORTER };
             }
         }
         finds.acceptance = (accepted + accepted_lately) as f64 / (count * self.steps).max(1) as f64;

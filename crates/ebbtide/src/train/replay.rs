@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::sum_tree::SumTree;
 use crate::stream::Stream;
+use crate::target::NOWHERE;
 use crate::trajectory::Trajectories;
 
 /// How trajectories are replayed.
@@ -92,10 +93,11 @@ impl Replay {
             && (1.0..=LARGEST).contains(&self.largest)
     }
 
-    /// Adds trajectories, the oldest making room.
+    /// Adds trajectories, the oldest making room. Those that end where the density is zero are left out: their loss is
+    /// beyond all others, and with them in it the buffer would hand out nothing else.
     pub fn insert(&mut self, trajectories: &Trajectories, log_density: &[f32], options: &ReplayOptions) {
         let weight = weight_of(self.largest, options);
-        for (i, &density) in log_density.iter().enumerate() {
+        for (i, &density) in log_density.iter().enumerate().filter(|(_, density)| **density > NOWHERE) {
             let place = self.next;
             if place == self.len() {
                 self.paths.extend_from_slice(trajectories.path(i));

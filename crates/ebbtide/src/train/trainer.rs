@@ -235,7 +235,9 @@ impl Trainer {
     fn replayed_update(&mut self, round: usize) -> Result<(), TrainError> {
         let mut stream = self.address(Purpose::Replay).stream(round);
         let (options, buffers) = (self.valid.config().replay, &mut self.buffers);
-        let Some(replay) = &self.state.replay else { return Ok(()) };
+        let Some(replay) = self.state.replay.as_ref().filter(|replay| !replay.is_empty()) else {
+            return Ok(());
+        };
         replay.draw(&mut stream, &options, &mut buffers.trajectories, &mut buffers.drawn);
         std::mem::swap(&mut buffers.log_density, &mut buffers.drawn.log_density);
         let importance = std::mem::take(&mut buffers.drawn.importance);

@@ -6,6 +6,7 @@ use super::{Batch, Differentiator, Losses, Objectives, Outcome, Weights};
 use crate::objective::{
     DestructionObjective, GenerationObjective, Logs, Pull, SecondMoment, TrajectoryLikelihood, weighted_mean,
 };
+use crate::target::NOWHERE;
 use crate::trajectory::{Lane, Model, Network, Wanted, log_probs};
 
 impl Differentiator {
@@ -44,7 +45,11 @@ impl Differentiator {
         });
         self.complete(weights.live, count.div_ceil(share), objectives);
         let mean = |pick: fn(&Outcome) -> f64| self.outcomes.iter().map(pick).sum::<f64>() * scale;
-        let pulled = |(i, outcome): (usize, &Outcome)| batch.importance(i) * outcome.residual;
+        // A trajectory that ends where the density is zero says nothing about log Z.
+        let pulled = |(i, outcome): (usize, &Outcome)| match batch.log_density[i] > NOWHERE {
+            true => batch.importance(i) * outcome.residual,
+            false => 0.0,
+        };
         Losses {
             generation: generation.map(|_| mean(|outcome| outcome.generation_loss)),
             destruction: destruction.map(|_| mean(|outcome| outcome.destruction_loss)),
