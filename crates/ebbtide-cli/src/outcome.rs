@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use ebbtide::metric::{Estimate, Evaluation};
+use ebbtide::metric::Evaluation;
+use ebbtide::objective::Method;
+use ebbtide::target::NamedTarget;
+use ebbtide::train::Trainer;
 use serde::Serialize;
 
 /// The figures of a finished training.
@@ -51,20 +54,37 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Takes over the figures of an evaluation.
-    pub fn with(mut self, evaluation: &Evaluation) -> Self {
-        let bounds = &evaluation.bounds;
-        (self.elbo, self.elbo_error) = (bounds.elbo.value, bounds.elbo.standard_error);
-        self.eubo = bounds.eubo.map(|eubo| eubo.value);
-        self.eubo_error = bounds.eubo.map(|eubo| eubo.standard_error);
-        let Estimate { value, standard_error } = bounds.importance.log_z;
-        (self.log_z, self.log_z_error) = (value, standard_error);
-        self.ess = bounds.importance.effective;
-        (self.w2, self.w2_floor) = (evaluation.wasserstein2, evaluation.wasserstein2_floor);
-        let coverage = evaluation.coverage.as_ref();
-        self.modes = coverage.map(|coverage| (coverage.reached, coverage.frequencies.len()));
-        self.modes_total_variation = coverage.map(|coverage| coverage.total_variation);
-        self
+    /// What a training, its length in seconds, and its evaluation come to.
+    pub fn new(
+        target: NamedTarget,
+        method: Method,
+        trainer: &Trainer,
+        seconds: f64,
+        evaluation: &Evaluation,
+    ) -> Self {
+        let (config, bounds, coverage) = (trainer.config(), &evaluation.bounds, evaluation.coverage.as_ref());
+        Self {
+            target: target.name(),
+            method: method.name(),
+            steps: config.grid.steps(),
+            batch: config.batch,
+            seed: config.seed,
+            iterations: trainer.state().iteration(),
+            seconds,
+            evaluations: trainer.state().evaluations(),
+            elbo: bounds.elbo.value,
+            elbo_error: bounds.elbo.standard_error,
+            eubo: bounds.eubo.map(|eubo| eubo.value),
+            eubo_error: bounds.eubo.map(|eubo| eubo.standard_error),
+            log_z: bounds.importance.log_z.value,
+            log_z_error: bounds.importance.log_z.standard_error,
+            log_z_true: trainer.target().log_z(),
+            ess: bounds.importance.effective,
+            w2: evaluation.wasserstein2,
+            w2_floor: evaluation.wasserstein2_floor,
+            modes: coverage.map(|coverage| (coverage.reached, coverage.frequencies.len())),
+            modes_total_variation: coverage.map(|coverage| coverage.total_variation),
+        }
     }
 }
 

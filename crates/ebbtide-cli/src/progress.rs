@@ -52,7 +52,10 @@ impl Progress {
     pub fn stepped(&mut self, report: &Report) {
         let done = report.iteration;
         let message = |bounds: &str| {
-            let mut text = format!("loss {:.3}", report.generation_loss);
+            let mut text = "loss".to_owned();
+            if let Some(loss) = report.generation_loss {
+                text += &format!(" {loss:.3}");
+            }
             if let Some(loss) = report.destruction_loss {
                 text += &format!(" / {loss:.3}");
             }

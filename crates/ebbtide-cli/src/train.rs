@@ -9,7 +9,7 @@ use ebbtide::metric::{EvaluationError, EvaluationOptions, evaluate};
 use ebbtide::objective::Method;
 use ebbtide::target::{NamedTarget, Target};
 use ebbtide::train::{Config, ConfigError, TrainError, Trainer};
-use ebbtide::trajectory::ThreadsError;
+use ebbtide::trajectory::{Threads, ThreadsError};
 
 use crate::interrupt::{INTERRUPTED, Interrupt};
 use crate::outcome::Outcome;
@@ -17,8 +17,6 @@ use crate::progress::Progress;
 
 /// How many times a training is evaluated on its way.
 const EVALUATIONS: u64 = 50;
-/// Trajectories of each kind that the final figures are computed from, as in the paper.
-const SAMPLES: usize = 2048;
 
 /// What to train. Everything not given is as in the paper.
 #[derive(Args)]
@@ -32,12 +30,12 @@ pub struct Train {
     /// How the two processes learn
     #[arg(long, value_name = "NAME", default_value = "tb-tb")]
     method: Method,
-    /// Iterations, of one fresh, two replayed and one local-search update each
-    #[arg(long, value_name = "N", default_value_t = 25_000)]
-    iterations: u64,
-    /// Trajectories of each update
-    #[arg(long, value_name = "B", default_value_t = 512)]
-    batch: usize,
+    /// Iterations [default: the paper's 25000]
+    #[arg(long, value_name = "N")]
+    iterations: Option<u64>,
+    /// Trajectories of each update [default: the paper's 512]
+    #[arg(long, value_name = "B")]
+    batch: Option<usize>,
     /// Seed of all randomness; the same seed gives the same bits on any number of threads
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
@@ -94,36 +92,28 @@ impl Train {
     /// Trains, evaluates, prints.
     pub fn run(&self) -> Result<ExitCode, Failure> {
         let target: Arc<dyn Target> = self.target.build().into();
-        let config = Config {
-            iterations: self.iterations,
-            batch: self.batch,
-            seed: self.seed,
-            ..Config::preset(self.target, self.method, self.steps)
-        };
-        let valid = config.validate(&*target)?;
+        let valid = self.config().validate(Arc::clone(&target))?;
         let interrupt = Interrupt::listen()?;
-        let mut trainer = Trainer::new(valid, Arc::clone(&target), self.threads)?;
-        let mut progress = Progress::begin(self.iterations, self.quiet);
+        let mut trainer = Trainer::new(valid, &Threads::new(self.threads)?);
+        let all = trainer.config().iterations;
+        let mut progress = Progress::begin(all, self.quiet);
         let mut evaluating = 0.0;
-        while trainer.state().iteration() < self.iterations && !interrupt.asked() {
+        while !trainer.is_finished() && !interrupt.asked() {
             let report = trainer.step()?;
-            if report.iteration.is_multiple_of((self.iterations / EVALUATIONS).max(1)) {
+            if !self.quiet && report.iteration.is_multiple_of((all / EVALUATIONS).max(1)) {
                 let begun = progress.seconds();
                 let options = self.evaluation(report.iteration, false);
-                progress.evaluated(&evaluate(&*target, &mut trainer.sampler()?, options)?.bounds);
+                progress.evaluated(&evaluate(&*target, &mut trainer.sampler(), options)?.bounds);
                 evaluating += progress.seconds() - begun;
             }
             progress.stepped(&report);
         }
         let seconds = progress.seconds() - evaluating;
-        let iterations = trainer.state().iteration();
-        progress.finish(if interrupt.asked() {
-            "interrupted: evaluating what was learned"
-        } else {
-            "evaluating"
-        });
-        let evaluation = evaluate(&*target, &mut trainer.sampler()?, self.evaluation(iterations, true))?;
-        let outcome = self.outcome(&trainer, seconds).with(&evaluation);
+        let finished = trainer.is_finished();
+        progress.finish(if finished { "evaluating" } else { "interrupted: evaluating what was learned" });
+        let options = self.evaluation(trainer.state().iteration(), true);
+        let evaluation = evaluate(&*target, &mut trainer.sampler(), options)?;
+        let outcome = Outcome::new(self.target, self.method, &trainer, seconds, &evaluation);
         let mut out = io::stdout().lock();
         if self.json {
             serde_json::to_writer(&mut out, &outcome).map_err(io::Error::from)?;
@@ -131,35 +121,18 @@ impl Train {
         } else {
             write!(out, "{outcome}")?;
         }
-        Ok(if interrupt.asked() { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS })
+        Ok(if finished { ExitCode::SUCCESS } else { ExitCode::from(INTERRUPTED) })
+    }
+
+    fn config(&self) -> Config {
+        let mut config = Config::preset(self.target, self.method, self.steps);
+        config.seed = self.seed;
+        config.iterations = self.iterations.unwrap_or(config.iterations);
+        config.batch = self.batch.unwrap_or(config.batch);
+        config
     }
 
     fn evaluation(&self, iteration: u64, transport: bool) -> EvaluationOptions {
-        EvaluationOptions { samples: SAMPLES, seed: self.seed, iteration, transport }
-    }
-
-    fn outcome(&self, trainer: &Trainer, seconds: f64) -> Outcome {
-        Outcome {
-            target: self.target.name(),
-            method: self.method.name(),
-            steps: self.steps,
-            batch: self.batch,
-            seed: self.seed,
-            iterations: trainer.state().iteration(),
-            seconds,
-            evaluations: trainer.state().evaluations(),
-            elbo: f64::NAN,
-            elbo_error: f64::NAN,
-            eubo: None,
-            eubo_error: None,
-            log_z: f64::NAN,
-            log_z_error: f64::NAN,
-            log_z_true: trainer.target().log_z(),
-            ess: f64::NAN,
-            w2: None,
-            w2_floor: None,
-            modes: None,
-            modes_total_variation: None,
-        }
+        EvaluationOptions { seed: self.seed, iteration, transport, ..EvaluationOptions::default() }
     }
 }

@@ -1,6 +1,6 @@
 //! Randomness with an address: every draw comes from a stream named by where it is used.
 
-use rand::{Rng, RngExt, SeedableRng};
+use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
@@ -100,10 +100,5 @@ impl Stream {
         for value in out {
             *value = self.normal();
         }
-    }
-
-    /// 64 random bits.
-    pub fn bits(&mut self) -> u64 {
-        self.generator.next_u64()
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ebbtide::metric::{Bounds, Estimate, Evaluation, EvaluationOptions, evaluate};
 use ebbtide::network::Backbone;
 use ebbtide::objective::{DestructionObjective, GenerationObjective, Method};
-use ebbtide::process::{DestructionVariance, GenerationVariance, Grid, Multiplier};
+use ebbtide::process::{Corrections, GenerationVariance, Grid, Multiplier};
 use ebbtide::target::{Mixture, NamedTarget, Target};
 use ebbtide::train::{Arrangement, BoundSchedule, Config, LocalSearch, NetworkOptions, Schedule, Trainer};
 use user::{BlackBox, Gaussian};
@@ -30,20 +30,19 @@ const USER_TARGETS: &[(&str, Build)] = &[
 /// What a sampler is made of, but for its size.
 struct Kernel {
     generation: GenerationVariance,
-    destruction: DestructionVariance,
+    destruction: Corrections,
     bound: BoundSchedule,
     backbone: Backbone,
 }
 
-const BOUNDED: DestructionVariance =
-    DestructionVariance::Learned { bound: 0.9, multiplier: Multiplier::Bounded };
-const EXPONENTIAL: DestructionVariance =
-    DestructionVariance::Learned { bound: 0.5, multiplier: Multiplier::Exponential { bound: 1.0 } };
+const BOUNDED: Corrections = Corrections::Learned { bound: 0.9, multiplier: Multiplier::Bounded };
+const EXPONENTIAL: Corrections =
+    Corrections::Learned { bound: 0.5, multiplier: Multiplier::Exponential { bound: 1.0 } };
 
 const GENERATION_VARIANCES: &[GenerationVariance] =
     &[GenerationVariance::Fixed, GenerationVariance::Learned { bound: 4.0 }];
-const DESTRUCTIONS: &[(DestructionVariance, BoundSchedule)] = &[
-    (DestructionVariance::Fixed, BoundSchedule::Constant),
+const DESTRUCTIONS: &[(Corrections, BoundSchedule)] = &[
+    (Corrections::Fixed, BoundSchedule::Constant),
     (BOUNDED, BoundSchedule::Constant),
     (BOUNDED, BoundSchedule::Rising),
     (EXPONENTIAL, BoundSchedule::Constant),
@@ -91,7 +90,7 @@ const ABLATION: &[(&str, Change)] = &[
 ];
 
 fn fix_destruction(config: &mut Config) {
-    config.destruction = DestructionVariance::Fixed;
+    config.destruction = Corrections::Fixed;
     config.destruction_objective = None;
 }
 
@@ -117,7 +116,7 @@ fn shrink(config: &mut Config, iterations: u64) {
 fn set_objective(config: &mut Config, (generation, destruction): Objective) {
     config.generation_objective = generation;
     config.destruction_objective = destruction;
-    config.destruction = if destruction.is_some() { BOUNDED } else { DestructionVariance::Fixed };
+    config.destruction = if destruction.is_some() { BOUNDED } else { Corrections::Fixed };
 }
 
 /// The method whose settings suit a generation objective.
@@ -126,20 +125,20 @@ fn usual(generation: GenerationObjective) -> Method {
 }
 
 fn evaluation(target: &dyn Target, trainer: &Trainer, samples: usize) -> Evaluation {
-    let mut sampler = trainer.sampler().expect("threads");
+    let mut sampler = trainer.sampler();
     let options = EvaluationOptions { samples, seed: 5, iteration: 0, transport: false };
     evaluate(target, &mut sampler, options).expect("an evaluation")
 }
 
 /// Trains, holding every report to be finite.
 fn train(what: &str, config: &Config, target: &Arc<dyn Target>, iterations: u64) -> Trainer {
-    let valid = config.validate(&**target).unwrap_or_else(|error| panic!("{what}: {error}"));
-    let mut trainer = Trainer::new(valid, Arc::clone(target), 1).expect("threads");
+    let valid = config.validate(Arc::clone(target)).unwrap_or_else(|error| panic!("{what}: {error}"));
+    let mut trainer = Trainer::new(valid, &user::thread());
     for iteration in 1..=iterations {
         let report = trainer.step().unwrap_or_else(|error| panic!("{what}: {error}"));
         assert_eq!(report.iteration, iteration, "{what}");
         let numbers = [
-            report.generation_loss,
+            report.generation_loss.unwrap_or(0.0),
             report.destruction_loss.unwrap_or(0.0),
             report.generation_norm,
             report.log_z,
@@ -187,7 +186,7 @@ fn conforms(what: &str, mut config: Config, target: &Arc<dyn Target>, claim: Opt
     shrink(&mut config, ITERATIONS);
     if target.differentiable().is_none() {
         if config.generation_objective == GenerationObjective::ReverseKl {
-            config.validate(&**target).expect_err("reverse KL asks for a gradient");
+            config.validate(Arc::clone(target)).expect_err("reverse KL asks for a gradient");
             return;
         }
         config.local_search = None;
@@ -275,7 +274,7 @@ fn every_kernel_with_every_objective() {
             for &backbone in BACKBONES {
                 let kernel = Kernel { generation, destruction, bound, backbone };
                 for &objective in OBJECTIVES {
-                    if objective.1.is_some() == (destruction != DestructionVariance::Fixed) {
+                    if objective.1.is_some() == (destruction != Corrections::Fixed) {
                         train_kernel(&kernel, objective, &target);
                         seen += 1;
                     }

@@ -10,6 +10,7 @@ use ebbtide::objective::Method;
 use ebbtide::process::Grid;
 use ebbtide::target::{NamedTarget, Target};
 use ebbtide::train::{Arrangement, BoundSchedule, Config, LocalSearch, RestoreError, State, Trainer};
+use ebbtide::trajectory::Threads;
 use serde::{Deserialize, Serialize};
 use user::Gaussian;
 
@@ -39,7 +40,7 @@ fn config(method: Method) -> Config {
 
 fn trainer(config: &Config, threads: usize) -> Trainer {
     let target = target();
-    Trainer::new(config.validate(&*target).expect("valid"), target, threads).expect("threads")
+    Trainer::new(config.validate(target).expect("valid"), &Threads::new(threads).expect("threads"))
 }
 
 fn run(trainer: &mut Trainer, until: u64) {
@@ -60,7 +61,7 @@ fn bytes(state: &State) -> Vec<u8> {
 }
 
 fn restore(config: &Config, target: Arc<dyn Target>, state: State) -> Result<Trainer, RestoreError> {
-    Trainer::restore(config.validate(&*target).expect("valid"), target, 1, state)
+    Trainer::restore(config.validate(target).expect("valid"), &Threads::new(1).expect("a thread"), state)
 }
 
 fn assert_refused(what: &str, config: &Config, target: Arc<dyn Target>, state: State) {
@@ -83,9 +84,8 @@ fn threads_do_not_matter() {
 fn threads_do_not_matter_to_an_evaluation() {
     let trainers = [1, 2, 8].map(|threads| trained(&config(Method::TbTb), threads, 3));
     let options = EvaluationOptions { samples: 333, transport: false, ..EvaluationOptions::default() };
-    let evaluations = trainers.map(|trainer| {
-        evaluate(&*target(), &mut trainer.sampler().expect("threads"), options).expect("an evaluation")
-    });
+    let evaluations =
+        trainers.map(|trainer| evaluate(&*target(), &mut trainer.sampler(), options).expect("an evaluation"));
     assert_eq!(evaluations[0], evaluations[1]);
     assert_eq!(evaluations[0], evaluations[2]);
 }
@@ -103,7 +103,7 @@ fn a_restored_training_goes_on_as_if_nothing_had_happened() {
             let [before, after] = [&uninterrupted, &restored].map(|trainer| {
                 let options =
                     EvaluationOptions { samples: 64, transport: false, ..EvaluationOptions::default() };
-                let mut sampler = trainer.sampler().expect("threads");
+                let mut sampler = trainer.sampler();
                 evaluate(&*target(), &mut sampler, options).expect("an evaluation")
             });
             assert_eq!(before, after, "{method} {bound:?}: the sampler when restored");
@@ -129,7 +129,7 @@ fn watching_changes_nothing() {
     for _ in 0..END {
         watched.step().expect("an iteration");
         let before = bytes(watched.state());
-        let mut sampler = watched.sampler().expect("threads");
+        let mut sampler = watched.sampler();
         let options = EvaluationOptions { samples: 32, ..EvaluationOptions::default() };
         evaluate(&*target(), &mut sampler, options).expect("an evaluation");
         assert!(before == bytes(watched.state()));
@@ -199,7 +199,7 @@ struct OpenReplay {
     path_len: usize,
     capacity: usize,
     paths: Vec<f32>,
-    log_density: Vec<f32>,
+    log_density: Vec<f64>,
     tree: Vec<f64>,
     next: usize,
     largest: f64,
@@ -210,7 +210,7 @@ struct OpenArchive {
     dim: usize,
     capacity: usize,
     points: Vec<f32>,
-    log_density: Vec<f32>,
+    log_density: Vec<f64>,
     next: usize,
 }
 
@@ -252,7 +252,7 @@ const DAMAGE: &[(&str, Damage)] = &[
     ("no replay", |s| s.replay = None),
     ("a replayed state is NaN", |s| s.replay().paths[5] = f32::NAN),
     ("a replayed state is missing", |s| s.replay().paths.truncate(5)),
-    ("a replayed density is NaN", |s| s.replay().log_density[5] = f32::NAN),
+    ("a replayed density is NaN", |s| s.replay().log_density[5] = f64::NAN),
     ("replayed densities are missing", |s| s.replay().log_density.truncate(5)),
     ("a priority is NaN", |s| s.replay().tree[5] = f64::NAN),
     ("a priority is negative", |s| s.replay().tree[5] = -1.0),
@@ -275,7 +275,7 @@ const DAMAGE: &[(&str, Damage)] = &[
     ("no archive", |s| s.archive = None),
     ("an archived point is NaN", |s| s.archive().points[0] = f32::NAN),
     ("an archived point is missing", |s| s.archive().points.truncate(1)),
-    ("an archived density is NaN", |s| s.archive().log_density[0] = f32::NAN),
+    ("an archived density is NaN", |s| s.archive().log_density[0] = f64::NAN),
     ("archived densities are missing", |s| s.archive().log_density.truncate(2)),
     ("the archive is past its end", |s| s.archive().next = 400),
     ("the archive begins past what it holds", |s| {

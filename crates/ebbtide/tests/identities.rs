@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use ebbtide::metric::{Bounds, Estimate, EvaluationOptions, evaluate};
 use ebbtide::network::Backbone;
-use ebbtide::objective::{GenerationObjective, Method};
+use ebbtide::objective::{Method, OffPolicy};
 use ebbtide::process::{
-    Destruction, DestructionVariance, Generation, GenerationVariance, Grid, Multiplier, TimeGrid,
+    Corrections, Destruction, Generation, GenerationVariance, Grid, Multiplier, TimeGrid,
 };
 use ebbtide::stream::{Address, Purpose};
 use ebbtide::target::Target;
@@ -22,8 +22,7 @@ use reference::network::random_parameters;
 use reference::{Parameters, Settings, exact};
 use user::{Formula, Gaussian};
 
-const LEARNED: DestructionVariance =
-    DestructionVariance::Learned { bound: 0.9, multiplier: Multiplier::Bounded };
+const LEARNED: Corrections = Corrections::Learned { bound: 0.9, multiplier: Multiplier::Bounded };
 
 fn model(settings: &Settings) -> Model {
     let sigma_squared = settings.sigma_squared as f32;
@@ -41,12 +40,11 @@ fn model(settings: &Settings) -> Model {
             drift_bound: settings.drift_bound as f32,
         },
         Destruction {
-            variance: match settings.destruction {
-                reference::Destruction::Fixed => DestructionVariance::Fixed,
-                reference::Destruction::Learned(_) => DestructionVariance::Learned {
-                    bound: settings.c2 as f32,
-                    multiplier: Multiplier::Bounded,
-                },
+            corrections: match settings.destruction {
+                reference::Destruction::Fixed => Corrections::Fixed,
+                reference::Destruction::Learned(_) => {
+                    Corrections::Learned { bound: settings.c2 as f32, multiplier: Multiplier::Bounded }
+                }
             },
             sigma_squared,
         },
@@ -130,9 +128,9 @@ fn an_untrained_sampler_is_exact_where_the_target_is_brownian() {
 }
 
 fn untrained_is_exact(config: &Config, target: &Gaussian, what: &str) {
-    let valid = config.validate(target).expect("valid");
+    let valid = config.validate(Arc::new(*target)).expect("valid");
     let weights = valid.model().layout.initialise(3);
-    let mut sampler = Sampler::new(valid.model().clone(), weights, 1).expect("threads");
+    let mut sampler = Sampler::new(valid.model().clone(), weights, &user::thread()).expect("weights");
     assert_solved(what, target, &mut sampler);
     // Not only the trajectories that either process draws: any at all.
     let mut stream = Address::new(1, Purpose::Sample, 0).stream(0);
@@ -149,7 +147,7 @@ fn the_exact_reversal_as_a_network_has_no_loss() {
     let target = Gaussian { dim: 2, variance: 0.9, log_z: 2.5 };
     let model = model(&settings);
     let weights = flat(&model, &exact::network(&settings, target.variance));
-    let mut sampler = Sampler::new(model.clone(), weights.clone(), 1).expect("threads");
+    let mut sampler = Sampler::new(model.clone(), weights.clone(), &user::thread()).expect("weights");
     assert_solved("exact network", &target, &mut sampler);
 
     let mut stream = Address::new(2, Purpose::Sample, 0).stream(0);
@@ -158,8 +156,8 @@ fn the_exact_reversal_as_a_network_has_no_loss() {
     let (mut ends, mut log_density) = (Vec::new(), vec![0.0; any.len()]);
     any.copy_ends(&mut ends);
     target.log_density(&ends, &mut log_density).expect("a density");
-    let mut differentiator = Differentiator::new(model, 1).expect("threads");
-    for generation in [GenerationObjective::TrajectoryBalance, GenerationObjective::VarGrad] {
+    let mut differentiator = Differentiator::new(model, &user::thread());
+    for generation in [OffPolicy::TrajectoryBalance, OffPolicy::VarGrad] {
         let batch = Batch { trajectories: &any, log_density: &log_density, importance: None };
         let objectives = Objectives { generation: Some(generation), destruction: None, log_z: target.log_z };
         let weights = Weights { live: &weights, lagging: None };
@@ -184,13 +182,13 @@ fn training_approaches_log_z() {
             capacity: 2000,
             ..LocalSearch::default()
         });
-        let valid = config.validate(&*target).expect("valid");
-        let mut trainer = Trainer::new(valid, Arc::clone(&target), 1).expect("threads");
-        let untrained = bounds(&*target, &mut trainer.sampler().expect("threads"), 2048);
+        let valid = config.validate(Arc::clone(&target)).expect("valid");
+        let mut trainer = Trainer::new(valid, &user::thread());
+        let untrained = bounds(&*target, &mut trainer.sampler(), 2048);
         for _ in 0..600 {
             trainer.step().expect("an iteration");
         }
-        let trained = bounds(&*target, &mut trainer.sampler().expect("threads"), 2048);
+        let trained = bounds(&*target, &mut trainer.sampler(), 2048);
         let gap = |bounds: Bounds| (1.5 - bounds.elbo.value).max(bounds.eubo.expect("draws").value - 1.5);
         assert!(gap(untrained) > 0.1, "{untrained:?}");
         assert!(gap(trained) < 0.02, "{trained:?}");
@@ -237,7 +235,7 @@ fn the_soft_value_is_the_elbo_is_log_z_less_the_divergence() {
         let parameters = random_parameters(&settings, 0.6, &mut Draw::new(11));
         let model = model(&settings);
         let weights = flat(&model, &parameters);
-        let mut sampler = Sampler::new(model, weights, 1).expect("threads");
+        let mut sampler = Sampler::new(model, weights, &user::thread()).expect("weights");
 
         let count = 20_000;
         let elbo = bounds(&target, &mut sampler, count).elbo;
@@ -262,13 +260,13 @@ fn the_soft_value_is_the_elbo_is_log_z_less_the_divergence() {
 fn corrections_that_say_nothing_change_nothing() {
     // With zero heads the learned destruction is the fixed one.
     let target = Gaussian { dim: 2, variance: 0.6, log_z: 0.0 };
-    let [fixed, learned] = [DestructionVariance::Fixed, LEARNED].map(|destruction| {
+    let [fixed, learned] = [Corrections::Fixed, LEARNED].map(|destruction| {
         let method = if destruction == LEARNED { Method::TbTb } else { Method::TbVariance };
         let mut config = Config::new(method, 4);
         config.destruction = destruction;
-        let valid = config.validate(&target).expect("valid");
+        let valid = config.validate(Arc::new(target)).expect("valid");
         let weights = valid.model().layout.initialise(0);
-        let mut sampler = Sampler::new(valid.model().clone(), weights, 1).expect("threads");
+        let mut sampler = Sampler::new(valid.model().clone(), weights, &user::thread()).expect("weights");
         bounds(&target, &mut sampler, 256)
     });
     let close = |a: Estimate, b: Estimate| (a.value - b.value).abs() < 1e-5;

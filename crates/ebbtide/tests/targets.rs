@@ -174,7 +174,7 @@ proptest! {
         for (row, point) in points.chunks_exact(d).enumerate() {
             let x: Vec<f64> = point.iter().map(|&x| f64::from(x)).collect();
             let exact = plain.log_density(&x);
-            let value = f64::from(values[row]);
+            let value = values[row];
             prop_assert!((value - exact).abs() < 1e-5 * (1.0 + exact.abs()), "{name} {x:?}: {value} for {exact}");
             let slope = plain.gradient(&x);
             let tolerance = share * (1.0 + slope.iter().fold(0.0, |most: f64, g| most.max(g.abs())));
@@ -237,7 +237,7 @@ fn integral(target: &dyn Target, half_width: f64, step: f64) -> f64 {
     for i in 0..count {
         let row: Vec<f32> = (0..count).flat_map(|j| [coordinate(i), coordinate(j)]).collect();
         target.log_density(&row, &mut values).unwrap();
-        sum += values.iter().map(|&value| f64::from(value).exp()).sum::<f64>();
+        sum += values.iter().map(|value| value.exp()).sum::<f64>();
     }
     sum * step * step
 }
@@ -291,9 +291,7 @@ fn draws(target: &dyn Target) -> Vec<f32> {
     let drawable = target.drawable().unwrap();
     let address = Address::new(1, Purpose::ExactDraw, 0);
     let mut points = vec![0.0; DRAWS * target.dim()];
-    for (i, point) in points.chunks_exact_mut(target.dim()).enumerate() {
-        drawable.draw(&mut address.stream(i), point);
-    }
+    drawable.draw(address, &mut points).unwrap();
     points
 }
 
@@ -506,8 +504,8 @@ fn a_target_of_two_methods_answers_none_to_the_rest() {
         fn dim(&self) -> usize {
             1
         }
-        fn log_density(&self, points: &[f32], out: &mut [f32]) -> Result<(), TargetError> {
-            out.iter_mut().zip(points).for_each(|(value, x)| *value = -x * x);
+        fn log_density(&self, points: &[f32], out: &mut [f64]) -> Result<(), TargetError> {
+            out.iter_mut().zip(points).for_each(|(value, x)| *value = f64::from(-x * x));
             Ok(())
         }
     }

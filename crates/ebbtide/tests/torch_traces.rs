@@ -8,10 +8,10 @@ use std::path::Path;
 use ebbtide::network::{Backbone, Layout, Process};
 use ebbtide::objective::{GenerationObjective, Method};
 use ebbtide::process::{
-    Destruction, DestructionVariance, Generation, GenerationVariance, Grid, Multiplier, TimeGrid,
+    Corrections, Destruction, Generation, GenerationVariance, Grid, Multiplier, TimeGrid,
 };
 use ebbtide::train::{Arrangement, Batch, Differentiator, Learner, Losses, Objectives, Optimisation};
-use ebbtide::trajectory::{Model, Network, Trajectories, log_probs, simulate_forward};
+use ebbtide::trajectory::{Model, Network, Threads, Trajectories, log_probs, simulate_forward};
 use safetensors::{Dtype, SafeTensors};
 
 const RELATIVE: f64 = 1e-4;
@@ -89,10 +89,10 @@ impl Fixture {
                 drift_bound: 1e4,
             },
             Destruction {
-                variance: if self.method().destruction().is_some() {
-                    DestructionVariance::Learned { bound: c2, multiplier }
+                corrections: if self.method().destruction().is_some() {
+                    Corrections::Learned { bound: c2, multiplier }
                 } else {
-                    DestructionVariance::Fixed
+                    Corrections::Fixed
                 },
                 sigma_squared,
             },
@@ -140,9 +140,9 @@ impl Fixture {
     }
 }
 
-fn log_density_and_gradient(ends: &[f32], dim: usize) -> (Vec<f32>, Vec<f32>) {
+fn log_density_and_gradient(ends: &[f32], dim: usize) -> (Vec<f64>, Vec<f32>) {
     let density = |x: &f32| -0.5 * (x - 0.3) * (x - 0.3) - 0.05 * x.powi(4);
-    let values = ends.chunks_exact(dim).map(|end| end.iter().map(density).sum()).collect();
+    let values = ends.chunks_exact(dim).map(|end| end.iter().map(density).map(f64::from).sum()).collect();
     let gradient = ends.iter().map(|x| -(x - 0.3) - 0.2 * x.powi(3)).collect();
     (values, gradient)
 }
@@ -170,7 +170,7 @@ fn replay(fixture: &Fixture) {
     let lags = fixture.is("target_network", "true");
     let log_z = if balances { fixture.arrays["initial/log_z"][0] as f32 } else { 0.0 };
     let mut learner = Learner::new(&layout, initial, lags, log_z, optimisation.arrangement);
-    let mut differentiator = Differentiator::new(model, 2).expect("threads");
+    let mut differentiator = Differentiator::new(model, &Threads::new(2).expect("threads"));
     let mut trajectories = Trajectories::new(batch, steps, dim);
     let path = steps * dim;
     let importance = fixture.floats("weights");
@@ -179,14 +179,14 @@ fn replay(fixture: &Fixture) {
         let mut ends = Vec::new();
         let losses = if balances {
             trajectories.states_mut().copy_from_slice(&fixture.floats("states")[range]);
-            let log_density = &fixture.floats("log_density")[update * batch..(update + 1) * batch];
+            let log_density = &fixture.arrays["log_density"][update * batch..(update + 1) * batch];
             let batch = Batch {
                 trajectories: &trajectories,
                 log_density,
                 importance: Some(&importance[update * batch..(update + 1) * batch]),
             };
             let objectives = Objectives {
-                generation: Some(method.generation()),
+                generation: method.generation().off_policy(),
                 destruction: method.destruction(),
                 log_z: learner.log_z(),
             };

@@ -24,8 +24,9 @@ impl Coverage {
         let mut counts = vec![0_usize; weights.len()];
         let mut lost = 0_usize;
         for sample in samples.chunks_exact(dim) {
-            match modes.mode_of(sample) {
-                Some(mode) => counts[mode] += 1,
+            // A mode that is not in the list claims nothing.
+            match modes.mode_of(sample).and_then(|mode| counts.get_mut(mode)) {
+                Some(count) => *count += 1,
                 None => lost += 1,
             }
         }

@@ -3,8 +3,8 @@
 use super::transport::{TransportError, wasserstein2};
 use super::{Bounds, Coverage};
 use crate::stream::{Address, Purpose};
-use crate::target::{self, Target, TargetError};
-use crate::trajectory::{Sampler, ThreadsError, Trajectories};
+use crate::target::{self, NOWHERE, Target, TargetError};
+use crate::trajectory::{Sampler, Trajectories};
 
 /// How much to evaluate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,9 +53,24 @@ pub enum EvaluationError {
     /// The distance could not be computed.
     #[error(transparent)]
     Transport(#[from] TransportError),
-    /// No threads.
-    #[error(transparent)]
-    Threads(#[from] ThreadsError),
+    /// The sampler was made for another target.
+    #[error("the sampler draws points of dimension {sampler}, but the target has dimension {target}")]
+    Dimension {
+        /// Of the sampler.
+        sampler: usize,
+        /// Of the target.
+        target: usize,
+    },
+    /// A point left the numbers.
+    #[error("{what} {row} is not finite: {point:?}")]
+    NotFinite {
+        /// A sample or an exact draw.
+        what: &'static str,
+        /// Its row.
+        row: usize,
+        /// The point.
+        point: Vec<f32>,
+    },
 }
 
 /// Evaluates a sampler of a target.
@@ -69,21 +84,24 @@ pub fn evaluate(
         return Err(EvaluationError::NoSamples);
     }
     let dim = target.dim();
+    if sampler.model().dim() != dim {
+        return Err(EvaluationError::Dimension { sampler: sampler.model().dim(), target: dim });
+    }
     let address = |purpose| Address::new(seed, purpose, iteration);
     let trajectories = sampler.generate(count, address(Purpose::EvaluateGenerate));
     let mut samples = Vec::new();
     trajectories.copy_ends(&mut samples);
+    finite(&samples, dim, "sample")?;
     let generated = log_weights(target, sampler, &trajectories, &samples)?;
     let exact = |purpose| {
         target.drawable().map(|drawable| {
-            let mut draws = vec![0.0; count * dim];
-            for (i, draw) in draws.chunks_exact_mut(dim).enumerate() {
-                drawable.draw(&mut address(purpose).stream(i), draw);
-            }
-            draws
+            let mut draws = vec![f32::NAN; count * dim];
+            drawable.draw(address(purpose), &mut draws)?;
+            finite(&draws, dim, "exact draw")?;
+            Ok::<_, EvaluationError>(draws)
         })
     };
-    let truth = exact(Purpose::ExactDraw);
+    let truth = exact(Purpose::ExactDraw).transpose()?;
     let destroyed = match &truth {
         None => None,
         Some(truth) => {
@@ -92,7 +110,9 @@ pub fn evaluate(
         }
     };
     let (mut distance, mut floor) = (None, None);
-    if let (true, Some(truth), Some(again)) = (transport, &truth, exact(Purpose::ExactDrawAgain)) {
+    if let (true, Some(truth)) = (transport, &truth) {
+        let again =
+            exact(Purpose::ExactDrawAgain).transpose()?.expect("a target that draws once draws again");
         distance = Some(wasserstein2(&samples, truth, dim)?);
         floor = Some(wasserstein2(&again, truth, dim)?);
     }
@@ -117,6 +137,17 @@ fn log_weights(
     let logs = sampler.log_probs(trajectories);
     let both = logs.destruction.iter().zip(&logs.generation).zip(&log_density);
     Ok(both
-        .map(|((destruction, generation), &density)| f64::from(density) + destruction - generation)
+        .map(|((destruction, generation), &density)| match density > NOWHERE {
+            true => density + destruction - generation,
+            false => f64::NEG_INFINITY,
+        })
         .collect())
+}
+
+/// Refuses points (n × dim by rows) that are none.
+fn finite(points: &[f32], dim: usize, what: &'static str) -> Result<(), EvaluationError> {
+    match points.chunks_exact(dim).enumerate().find(|(_, point)| point.iter().any(|x| !x.is_finite())) {
+        None => Ok(()),
+        Some((row, point)) => Err(EvaluationError::NotFinite { what, row, point: point.to_vec() }),
+    }
 }

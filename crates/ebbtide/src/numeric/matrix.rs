@@ -25,8 +25,10 @@ impl Extent {
     /// Panics unless every element lies inside a slice of `length`: the check that makes products safe.
     fn checked(self, length: usize) -> Self {
         if self.rows > 0 && self.columns > 0 {
-            let last = (self.rows - 1) * self.row_stride + (self.columns - 1) * self.column_stride;
-            assert!(last < length, "a matrix must lie inside its slice");
+            let down = (self.rows - 1).checked_mul(self.row_stride);
+            let across = (self.columns - 1).checked_mul(self.column_stride);
+            let last = down.zip(across).and_then(|(down, across)| down.checked_add(across));
+            assert!(last.is_some_and(|last| last < length), "a matrix must lie inside its slice");
         }
         self
     }

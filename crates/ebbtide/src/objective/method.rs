@@ -17,6 +17,26 @@ pub enum GenerationObjective {
     ReverseKl,
 }
 
+impl GenerationObjective {
+    /// The second moment, for objectives that can learn from any trajectory.
+    pub fn off_policy(self) -> Option<OffPolicy> {
+        match self {
+            GenerationObjective::TrajectoryBalance => Some(OffPolicy::TrajectoryBalance),
+            GenerationObjective::VarGrad => Some(OffPolicy::VarGrad),
+            GenerationObjective::ReverseKl => None,
+        }
+    }
+}
+
+/// A generation objective that does not ask where a trajectory came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OffPolicy {
+    /// Second moment with a learned log Ẑ.
+    TrajectoryBalance,
+    /// Second moment about the batch mean.
+    VarGrad,
+}
+
 /// How the destruction process learns, if it does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -10,7 +10,7 @@ mod method;
 mod second_moment;
 
 pub use likelihood::TrajectoryLikelihood;
-pub use method::{DestructionObjective, GenerationObjective, Method, UnknownMethod};
+pub use method::{DestructionObjective, GenerationObjective, Method, OffPolicy, UnknownMethod};
 pub use second_moment::{SecondMoment, weighted_mean};
 
 /// The logarithms that belong to one trajectory.

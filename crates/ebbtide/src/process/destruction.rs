@@ -6,10 +6,10 @@ use super::{LOG_TAU, Step};
 use crate::numeric::vector::{exp, ln, tanh, tanh_and_slope};
 use crate::numeric::{Vectorised, dispatch};
 
-/// Whether the destruction process is learned.
+/// What is done about the mean and the variance of the destruction process.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum DestructionVariance {
+pub enum Corrections {
     /// α = β = 1: the Brownian bridge pinned at the origin.
     Fixed,
     /// α = 1 + C₂ tanh a, and β by a multiplier of its own.
@@ -42,7 +42,7 @@ pub enum Multiplier {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Destruction {
     /// Fixed or learned corrections.
-    pub variance: DestructionVariance,
+    pub corrections: Corrections,
     /// σ²
     pub sigma_squared: f32,
 }
@@ -50,26 +50,25 @@ pub struct Destruction {
 impl Destruction {
     /// How many raw outputs a step of `dim` coordinates needs: those of the means, then of the variances.
     pub fn outputs(&self, dim: usize) -> usize {
-        match self.variance {
-            DestructionVariance::Fixed => 0,
-            DestructionVariance::Learned { .. } => 2 * dim,
+        match self.corrections {
+            Corrections::Fixed => 0,
+            Corrections::Learned { .. } => 2 * dim,
         }
     }
 
     /// Whether there is anything to learn.
     pub fn is_learned(&self) -> bool {
-        self.variance != DestructionVariance::Fixed
+        self.corrections != Corrections::Fixed
     }
 
     fn constants(&self, step: Step) -> Constants {
         let base = step.ratio * self.sigma_squared * step.length;
-        let (bound, exponent) = match self.variance {
-            DestructionVariance::Fixed => (0.0, None),
-            DestructionVariance::Learned { bound, multiplier: Multiplier::Bounded } => (bound, None),
-            DestructionVariance::Learned {
-                bound,
-                multiplier: Multiplier::Exponential { bound: exponent },
-            } => (bound, Some(exponent)),
+        let (bound, exponent) = match self.corrections {
+            Corrections::Fixed => (0.0, None),
+            Corrections::Learned { bound, multiplier: Multiplier::Bounded } => (bound, None),
+            Corrections::Learned { bound, multiplier: Multiplier::Exponential { bound: exponent } } => {
+                (bound, Some(exponent))
+            }
         };
         Constants { ratio: step.ratio, bound, exponent, base, inverse: 1.0 / base, log_base: base.ln() }
     }

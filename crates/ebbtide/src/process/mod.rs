@@ -7,7 +7,7 @@ mod destruction;
 mod generation;
 mod grid;
 
-pub use destruction::{Destruction, DestructionVariance, Multiplier};
+pub use destruction::{Corrections, Destruction, Multiplier};
 pub use generation::{Generation, GenerationVariance};
 pub use grid::{Grid, GridError, Step, TimeGrid};
 

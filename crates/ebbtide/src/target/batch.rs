@@ -5,7 +5,7 @@ use super::mixture::{Mixture, Spread};
 
 impl Mixture {
     /// Evaluates a batch in blocks of [`LANES`] points; `gradient` is empty when it is not wanted.
-    pub(super) fn evaluate(&self, points: &[f32], out: &mut [f32], gradient: &mut [f32]) {
+    pub(super) fn evaluate(&self, points: &[f32], out: &mut [f64], gradient: &mut [f32]) {
         // One block's terms, coordinates and gradients: on the stack for any mixture of ordinary size.
         let need = self.components() + 2 * self.dim;
         let mut small = [[0.0; LANES]; 256];
@@ -109,7 +109,7 @@ impl Mixture {
 struct Batch<'a> {
     mixture: &'a Mixture,
     points: &'a [f32],
-    out: &'a mut [f32],
+    out: &'a mut [f64],
     gradient: &'a mut [f32],
     terms: &'a mut [Lanes],
     x: &'a mut [Lanes],
@@ -129,7 +129,7 @@ impl pulp::WithSimd for Batch<'_> {
             gather(rows, x);
             let (largest, total) = mixture.responsibilities(x, terms);
             for ((out, largest), total) in out.iter_mut().zip(largest).zip(total) {
-                *out = largest + total.ln();
+                *out = f64::from(largest + total.ln());
             }
             if let Some(gradient) = gradients.next() {
                 mixture.slope(x, terms, &total, slope);

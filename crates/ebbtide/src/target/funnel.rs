@@ -3,7 +3,7 @@
 use std::f64::consts::TAU;
 
 use super::{Differentiable, Drawable, Target, TargetError, check_shape, saturate};
-use crate::stream::Stream;
+use crate::stream::{Address, Stream};
 
 /// x₀ ~ N(0, v), x_i | x₀ ~ N(0, e^{x₀}) for i = 1 … d−1; normalised, so log Z = 0:
 ///
@@ -73,7 +73,8 @@ impl Funnel {
     fn log_density_at(&self, first: f64, energy: f64) -> f64 {
         let others = (self.dim - 1) as f64;
         let log_prior = -0.5 * (first * first / self.variance + (TAU * self.variance).ln());
-        log_prior - 0.5 * others * (first + TAU.ln()) - energy
+        // Finite in the deepest throat: as low as it may be, it is not a density of zero.
+        (log_prior - 0.5 * others * (first + TAU.ln()) - energy).max(f64::MIN)
     }
 }
 
@@ -82,11 +83,11 @@ impl Target for Funnel {
         self.dim
     }
 
-    fn log_density(&self, points: &[f32], out: &mut [f32]) -> Result<(), TargetError> {
+    fn log_density(&self, points: &[f32], out: &mut [f64]) -> Result<(), TargetError> {
         check_shape(self.dim, points, out, None)?;
         for (point, value) in points.chunks_exact(self.dim).zip(out) {
             let (_, energy) = self.precision_and_energy(point);
-            *value = saturate(self.log_density_at(f64::from(point[0]), energy));
+            *value = self.log_density_at(f64::from(point[0]), energy);
         }
         Ok(())
     }
@@ -108,7 +109,7 @@ impl Differentiable for Funnel {
     fn log_density_and_gradient(
         &self,
         points: &[f32],
-        out: &mut [f32],
+        out: &mut [f64],
         gradient: &mut [f32],
     ) -> Result<(), TargetError> {
         check_shape(self.dim, points, out, Some(gradient))?;
@@ -116,7 +117,7 @@ impl Differentiable for Funnel {
         for ((point, gradient), value) in rows.zip(out) {
             let first = f64::from(point[0]);
             let (precision, energy) = self.precision_and_energy(point);
-            *value = saturate(self.log_density_at(first, energy));
+            *value = self.log_density_at(first, energy);
             gradient[0] = saturate(-first / self.variance - 0.5 * (self.dim - 1) as f64 + energy);
             for (slope, &x) in gradient[1..].iter_mut().zip(&point[1..]) {
                 *slope = saturate(-precision * f64::from(x));
@@ -126,8 +127,8 @@ impl Differentiable for Funnel {
     }
 }
 
-impl Drawable for Funnel {
-    fn draw(&self, stream: &mut Stream, point: &mut [f32]) {
+impl Funnel {
+    fn draw_one(&self, stream: &mut Stream, point: &mut [f32]) {
         let Some((first, others)) = point.split_first_mut() else { return };
         let x = self.variance.sqrt() * stream.normal_f64();
         *first = x as f32;
@@ -135,6 +136,15 @@ impl Drawable for Funnel {
         for value in others {
             *value = (deviation * stream.normal_f64()) as f32;
         }
+    }
+}
+
+impl Drawable for Funnel {
+    fn draw(&self, address: Address, points: &mut [f32]) -> Result<(), TargetError> {
+        for (row, point) in points.chunks_exact_mut(self.dim).enumerate() {
+            self.draw_one(&mut address.stream(row), point);
+        }
+        Ok(())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::cholesky::{factorise, invert_lower};
 use super::{Differentiable, Drawable, Modes, Target, TargetError, check_shape};
-use crate::stream::Stream;
+use crate::stream::{Address, Stream};
 
 /// A mixture of K Gaussians of equal weight, normalised (log Z = 0):
 ///
@@ -182,7 +182,7 @@ impl Target for Mixture {
         self.dim
     }
 
-    fn log_density(&self, points: &[f32], out: &mut [f32]) -> Result<(), TargetError> {
+    fn log_density(&self, points: &[f32], out: &mut [f64]) -> Result<(), TargetError> {
         check_shape(self.dim, points, out, None)?;
         self.evaluate(points, out, &mut []);
         Ok(())
@@ -209,7 +209,7 @@ impl Differentiable for Mixture {
     fn log_density_and_gradient(
         &self,
         points: &[f32],
-        out: &mut [f32],
+        out: &mut [f64],
         gradient: &mut [f32],
     ) -> Result<(), TargetError> {
         check_shape(self.dim, points, out, Some(gradient))?;
@@ -218,8 +218,8 @@ impl Differentiable for Mixture {
     }
 }
 
-impl Drawable for Mixture {
-    fn draw(&self, stream: &mut Stream, point: &mut [f32]) {
+impl Mixture {
+    fn draw_one(&self, stream: &mut Stream, point: &mut [f32]) {
         let d = self.dim;
         let k = stream.below(self.components());
         let mean = &self.means[k * d..][..d];
@@ -235,6 +235,15 @@ impl Drawable for Mixture {
             };
             point[i] = (f64::from(mean) + step) as f32;
         }
+    }
+}
+
+impl Drawable for Mixture {
+    fn draw(&self, address: Address, points: &mut [f32]) -> Result<(), TargetError> {
+        for (row, point) in points.chunks_exact_mut(self.dim).enumerate() {
+            self.draw_one(&mut address.stream(row), point);
+        }
+        Ok(())
     }
 }
 
@@ -273,13 +282,12 @@ mod tests {
         let full = Mixture::full(2, &means, &round).unwrap();
         let isotropic = Mixture::isotropic(2, &means, 0.3).unwrap();
         let points: Vec<f32> = (0..74).map(|i| (i as f32 * 0.7).sin() * 4.0).collect();
-        let (mut one, mut other) = ([[0.0; 37]; 3], [[0.0; 37]; 3]);
-        for (mixture, space) in [(&full, &mut one), (&isotropic, &mut other)] {
-            let (value, gradient) = space.split_at_mut(1);
-            let gradient = gradient.as_flattened_mut();
-            mixture.log_density_and_gradient(&points, &mut value[0], gradient).unwrap();
-        }
-        for (a, b) in one.as_flattened().iter().zip(other.as_flattened()) {
+        let answers = |mixture: &Mixture| {
+            let (mut values, mut gradient) = ([0.0; 37], [0.0; 74]);
+            mixture.log_density_and_gradient(&points, &mut values, &mut gradient).unwrap();
+            values.into_iter().chain(gradient.map(f64::from)).collect::<Vec<_>>()
+        };
+        for (a, b) in answers(&full).into_iter().zip(answers(&isotropic)) {
             assert!((a - b).abs() < 1e-5 * (1.0 + b.abs()), "{a} {b}");
         }
     }
@@ -300,7 +308,7 @@ mod tests {
         let mixture = Mixture::isotropic(1, &means, 1.0).unwrap();
         let mut value = [0.0];
         mixture.log_density(&[400.0], &mut value).unwrap();
-        let exact = -(1000.0f32.ln()) - 0.5 * std::f32::consts::TAU.ln();
+        let exact = -(1000.0f64.ln()) - 0.5 * std::f64::consts::TAU.ln();
         assert!((value[0] - exact).abs() < 1e-5);
         assert_eq!(mixture.mode_of(&[401.0]), Some(20));
         assert_eq!(mixture.mode_of(&[410.0]), None);

@@ -19,9 +19,15 @@ pub use manywell::{Manywell, ManywellError};
 pub use mixture::{Mixture, MixtureError};
 pub use named::{NamedTarget, UnknownTarget};
 
-use crate::stream::Stream;
+use std::error::Error;
+use std::sync::Arc;
+
+use crate::stream::Address;
 
 /// An unnormalised density p(x) ∝ exp(log_density(x)) on R^dim.
+///
+/// Points are single precision, log densities double: those of a posterior may be large, and only their
+/// differences count. All methods are called on the caller's own thread, a whole batch at a time.
 ///
 /// Only `dim` and `log_density` are asked for. Everything else answers `None` unless a target says
 /// otherwise, so what a target lacks is a value that can be looked at before anything starts.
@@ -35,9 +41,9 @@ use crate::stream::Stream;
 ///     fn dim(&self) -> usize {
 ///         2
 ///     }
-///     fn log_density(&self, points: &[f32], out: &mut [f32]) -> Result<(), TargetError> {
+///     fn log_density(&self, points: &[f32], out: &mut [f64]) -> Result<(), TargetError> {
 ///         for (point, value) in points.chunks_exact(2).zip(out) {
-///             *value = -0.5 * (point[0] * point[0] + point[1] * point[1]);
+///             *value = f64::from(-0.5 * (point[0] * point[0] + point[1] * point[1]));
 ///         }
 ///         Ok(())
 ///     }
@@ -51,7 +57,7 @@ pub trait Target: Send + Sync {
     fn dim(&self) -> usize;
 
     /// log density, up to a constant, of n points: `points` is n × dim by rows, `out` has n places.
-    fn log_density(&self, points: &[f32], out: &mut [f32]) -> Result<(), TargetError>;
+    fn log_density(&self, points: &[f32], out: &mut [f64]) -> Result<(), TargetError>;
 
     /// The gradient of the log density, where there is one.
     fn differentiable(&self) -> Option<&dyn Differentiable> {
@@ -80,15 +86,16 @@ pub trait Differentiable: Send + Sync {
     fn log_density_and_gradient(
         &self,
         points: &[f32],
-        out: &mut [f32],
+        out: &mut [f64],
         gradient: &mut [f32],
     ) -> Result<(), TargetError>;
 }
 
 /// A target that can be sampled exactly.
 pub trait Drawable: Send + Sync {
-    /// Writes one exact draw into `point`.
-    fn draw(&self, stream: &mut Stream, point: &mut [f32]);
+    /// Fills `points` (n × dim by rows) with exact, independent draws; row i takes its randomness from stream i of the
+    /// address.
+    fn draw(&self, address: Address, points: &mut [f32]) -> Result<(), TargetError>;
 }
 
 /// A target whose probability is known to sit in a list of modes.
@@ -101,19 +108,19 @@ pub trait Modes: Send + Sync {
 }
 
 /// Why a target could not be evaluated.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum TargetError {
-    /// The density itself failed, in its own words.
+    /// The density itself failed, for a reason of its own.
     #[error("the density could not be evaluated: {0}")]
-    Failed(String),
+    Failed(#[source] Arc<dyn Error + Send + Sync>),
     /// The density answered with something no density can have.
     #[error(
         "the log density is {value} at x = {point:?} (row {row} of the batch); it must be a number below +∞"
     )]
     Impossible {
         /// NaN or +∞.
-        value: f32,
+        value: f64,
         /// The row of the batch.
         row: usize,
         /// The offending point.
@@ -131,14 +138,21 @@ pub enum TargetError {
     },
 }
 
+impl TargetError {
+    /// A density's own failure: any error, or a sentence.
+    pub fn failed(reason: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::Failed(Arc::from(reason.into()))
+    }
+}
+
 /// Refuses a batch whose slices do not hold the same number of points.
-fn check_shape(dim: usize, points: &[f32], out: &[f32], gradient: Option<&[f32]>) -> Result<(), TargetError> {
+fn check_shape(dim: usize, points: &[f32], out: &[f64], gradient: Option<&[f32]>) -> Result<(), TargetError> {
     let expected = out.len().checked_mul(dim);
     let gradient_length = gradient.map_or(points.len(), <[f32]>::len);
     if expected == Some(points.len()) && points.len() == gradient_length {
         return Ok(());
     }
-    Err(TargetError::Failed(format!(
+    Err(TargetError::failed(format!(
         "{} values of points in {dim} dimensions need {dim} coordinates each; there are {} coordinates \
          and room for {gradient_length} of the gradient",
         out.len(),

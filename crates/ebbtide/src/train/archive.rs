@@ -17,7 +17,7 @@ pub struct Archive {
     dim: usize,
     capacity: usize,
     points: Vec<f32>,
-    log_density: Vec<f32>,
+    log_density: Vec<f64>,
     next: usize,
     /// Places by falling density, equal ones by place.
     order: Vec<u32>,
@@ -31,7 +31,7 @@ struct Stored {
     dim: usize,
     capacity: usize,
     points: Vec<f32>,
-    log_density: Vec<f32>,
+    log_density: Vec<f64>,
     next: usize,
 }
 
@@ -57,11 +57,12 @@ impl Archive {
             && self.len() <= capacity
             && self.points.len() == self.len() * dim
             && self.next == if self.len() < capacity { self.len() } else { self.next % capacity }
-            && self.points.iter().chain(&self.log_density).all(|value| value.is_finite())
+            && self.points.iter().all(|value| value.is_finite())
+            && self.log_density.iter().all(|value| value.is_finite())
     }
 
     /// Adds points (n × dim by rows), the oldest making room.
-    pub fn insert(&mut self, points: &[f32], log_density: &[f32]) {
+    pub fn insert(&mut self, points: &[f32], log_density: &[f64]) {
         let surplus = log_density.len().saturating_sub(self.capacity);
         let (points, log_density) = (&points[surplus * self.dim..], &log_density[surplus..]);
         let (first, added) = (self.next, log_density.len());
@@ -112,7 +113,7 @@ impl Archive {
     }
 
     /// Draws one point and its log density. The archive must not be empty.
-    pub fn draw(&self, stream: &mut Stream) -> (&[f32], f32) {
+    pub fn draw(&self, stream: &mut Stream) -> (&[f32], f64) {
         let total = self.cumulative[self.len() - 1];
         let mass = stream.uniform() * total;
         let rank = self.cumulative.partition_point(|&sum| sum <= mass).min(self.len() - 1);
@@ -121,7 +122,7 @@ impl Archive {
     }
 }
 
-fn by_density(log_density: &[f32], a: u32, b: u32) -> std::cmp::Ordering {
+fn by_density(log_density: &[f64], a: u32, b: u32) -> std::cmp::Ordering {
     log_density[b as usize].total_cmp(&log_density[a as usize]).then(a.cmp(&b))
 }
 
@@ -155,16 +156,16 @@ mod tests {
         #[test]
         fn merging_is_sorting(batches in prop::collection::vec(prop::collection::vec(-5_i8..5, 0..12), 1..12)) {
             let mut archive = Archive::new(16, 1);
-            let mut all: Vec<f32> = Vec::new();
+            let mut all: Vec<f64> = Vec::new();
             for batch in batches {
-                let densities: Vec<f32> = batch.iter().map(|&v| f32::from(v)).collect();
-                archive.insert(&densities, &densities);
+                let densities: Vec<f64> = batch.iter().map(|&v| f64::from(v)).collect();
+                archive.insert(&batch.iter().map(|&v| f32::from(v)).collect::<Vec<_>>(), &densities);
                 all.extend(&densities);
                 let stored: Stored = archive.clone().into();
                 prop_assert_eq!(&Archive::from(stored), &archive);
                 let mut newest = all[all.len().saturating_sub(16)..].to_vec();
                 newest.sort_by(|a, b| b.total_cmp(a));
-                let ordered: Vec<f32> = archive.order.iter().map(|&p| archive.log_density[p as usize]).collect();
+                let ordered: Vec<f64> = archive.order.iter().map(|&p| archive.log_density[p as usize]).collect();
                 prop_assert_eq!(newest, ordered);
             }
         }
@@ -173,9 +174,9 @@ mod tests {
     #[test]
     fn ranks_are_drawn_by_their_weights() {
         let count = 50;
-        let densities: Vec<f32> = (0..count).map(|i| -(i as f32)).collect();
+        let densities: Vec<f64> = (0..count).map(|i| -(i as f64)).collect();
         let mut archive = Archive::new(count, 1);
-        archive.insert(&densities, &densities);
+        archive.insert(&vec![0.5; count], &densities);
         let mut stream = Address::new(3, Purpose::Recall, 0).stream(0);
         let draws = 200_000;
         let mut seen = vec![0_usize; count];

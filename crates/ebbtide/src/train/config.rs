@@ -1,5 +1,8 @@
 //! Everything that can be chosen about a training, and the check that it makes sense.
 
+use std::fmt;
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::exploration::{Exploration, ExplorationForm};
@@ -9,7 +12,7 @@ use super::replay::ReplayOptions;
 use crate::network::Backbone;
 use crate::objective::{DestructionObjective, GenerationObjective};
 use crate::process::{
-    Destruction, DestructionVariance, Generation, GenerationVariance, Grid, GridError, Multiplier, TimeGrid,
+    Corrections, Destruction, Generation, GenerationVariance, Grid, GridError, Multiplier, TimeGrid,
 };
 use crate::target::Target;
 use crate::trajectory::Model;
@@ -31,7 +34,7 @@ pub struct Config {
     /// Variance of the generation process.
     pub generation_variance: GenerationVariance,
     /// Corrections of the destruction process.
-    pub destruction: DestructionVariance,
+    pub destruction: Corrections,
     /// Whether C₂ stays or rises.
     pub destruction_bound: BoundSchedule,
     /// The largest drift let through.
@@ -121,11 +124,18 @@ pub enum ConfigError {
     NoDimension,
 }
 
-/// A configuration that has been checked against a target. Only such a one can be trained.
-#[derive(Clone, Debug, PartialEq)]
+/// A configuration that has been checked against a target, and that target. Only such a one can be trained.
+#[derive(Clone)]
 pub struct ValidConfig {
     config: Config,
     model: Model,
+    target: Arc<dyn Target>,
+}
+
+impl fmt::Debug for ValidConfig {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.debug_struct("ValidConfig").field("config", &self.config).field("model", &self.model).finish()
+    }
 }
 
 impl ValidConfig {
@@ -137,6 +147,11 @@ impl ValidConfig {
     /// The model it describes.
     pub fn model(&self) -> &Model {
         &self.model
+    }
+
+    /// The target it was checked against.
+    pub fn target(&self) -> &Arc<dyn Target> {
+        &self.target
     }
 }
 
@@ -166,7 +181,7 @@ fn below_2_to_the_32(setting: &'static str, value: usize) -> Result<(), ConfigEr
 
 impl Config {
     /// Checks all settings, alone, together, and against what the target offers.
-    pub fn validate(&self, target: &dyn Target) -> Result<ValidConfig, ConfigError> {
+    pub fn validate(&self, target: Arc<dyn Target>) -> Result<ValidConfig, ConfigError> {
         if target.dim() == 0 {
             return Err(ConfigError::NoDimension);
         }
@@ -182,7 +197,7 @@ impl Config {
                 return Err(ConfigError::NoGradient { setting: "local search", advice });
             }
         }
-        Ok(ValidConfig { model: self.model(target.dim())?, config: self.clone() })
+        Ok(ValidConfig { model: self.model(target.dim())?, config: self.clone(), target })
     }
 
     fn model(&self, dim: usize) -> Result<Model, ConfigError> {
@@ -192,7 +207,7 @@ impl Config {
             sigma_squared: self.sigma_squared,
             drift_bound: self.drift_bound,
         };
-        let destruction = Destruction { variance: self.destruction, sigma_squared: self.sigma_squared };
+        let destruction = Destruction { corrections: self.destruction, sigma_squared: self.sigma_squared };
         let grid = TimeGrid::new(&self.grid)?;
         Ok(Model::new(dim, grid, generation, destruction, width, depth, backbone))
     }
@@ -208,7 +223,7 @@ impl Config {
             let range = "above 0 and at most 20";
             require(bound > 0.0 && bound <= 20.0, "generation-variance.learned.bound", bound.into(), range)?;
         }
-        if let DestructionVariance::Learned { bound, multiplier } = self.destruction {
+        if let Corrections::Learned { bound, multiplier } = self.destruction {
             require(
                 bound > 0.0 && bound < 1.0,
                 "destruction.learned.bound",
@@ -257,10 +272,10 @@ impl Config {
     fn check_combinations(&self) -> Result<(), ConfigError> {
         let contradiction = |text| Err(ConfigError::Contradiction(text));
         match (self.destruction, self.destruction_objective) {
-            (DestructionVariance::Fixed, Some(_)) => {
+            (Corrections::Fixed, Some(_)) => {
                 return contradiction("the destruction process is fixed, so it can have no objective");
             }
-            (DestructionVariance::Learned { .. }, None) => {
+            (Corrections::Learned { .. }, None) => {
                 return contradiction("the destruction process is learned, so it needs an objective");
             }
             _ => {}

@@ -40,7 +40,7 @@ pub struct Finds {
     /// Accepted states after the burn-in, n × dim by rows.
     pub points: Vec<f32>,
     /// Their log densities.
-    pub log_density: Vec<f32>,
+    pub log_density: Vec<f64>,
     /// The share of accepted proposals, over the whole search.
     pub acceptance: f64,
     /// The step size it ended with.
@@ -53,7 +53,7 @@ pub struct Finds {
 #[derive(Clone)]
 struct Chains {
     points: Vec<f32>,
-    log_density: Vec<f32>,
+    log_density: Vec<f64>,
     gradient: Vec<f32>,
 }
 
@@ -127,11 +127,16 @@ impl LocalSearch {
 
 impl Chains {
     fn evaluate(&mut self, target: &dyn Differentiable, dim: usize) -> Result<(), TargetError> {
+        self.log_density.fill(f64::NAN);
+        self.gradient.fill(f32::NAN);
         target.log_density_and_gradient(&self.points, &mut self.log_density, &mut self.gradient)?;
         check_log_density(&self.points, &self.log_density, dim)?;
-        // As good as zero is zero: a chain leaves such a place, and never comes back to archive it.
-        for value in &mut self.log_density {
-            *value = if *value <= NOWHERE { f32::NEG_INFINITY } else { *value };
+        // As good as zero is zero: a chain walks blindly away from such a place, and never comes back to archive it.
+        for (value, gradient) in self.log_density.iter_mut().zip(self.gradient.chunks_exact_mut(dim)) {
+            if *value <= NOWHERE {
+                *value = f64::NEG_INFINITY;
+                gradient.fill(0.0);
+            }
         }
         Ok(())
     }
@@ -144,7 +149,7 @@ impl Chains {
             forth += (next - x - size * f64::from(self.gradient[i])).powi(2);
             back += (x - next - size * f64::from(proposals.gradient[i])).powi(2);
         }
-        let densities = f64::from(proposals.log_density[chain]) - f64::from(self.log_density[chain]);
+        let densities = proposals.log_density[chain] - self.log_density[chain];
         densities + (forth - back) / (4.0 * size)
     }
 
@@ -168,11 +173,11 @@ mod tests {
         fn log_density_and_gradient(
             &self,
             x: &[f32],
-            out: &mut [f32],
+            out: &mut [f64],
             g: &mut [f32],
         ) -> Result<(), TargetError> {
             for i in 0..out.len() {
-                out[i] = (0..2).map(|j| -2.0 * (x[2 * i + j] - 1.0).powi(2)).sum();
+                out[i] = (0..2).map(|j| -2.0 * (f64::from(x[2 * i + j]) - 1.0).powi(2)).sum();
                 (0..2).for_each(|j| g[2 * i + j] = -4.0 * (x[2 * i + j] - 1.0));
             }
             Ok(())
@@ -203,10 +208,10 @@ mod tests {
             fn log_density_and_gradient(
                 &self,
                 _: &[f32],
-                out: &mut [f32],
+                out: &mut [f64],
                 _: &mut [f32],
             ) -> Result<(), TargetError> {
-                out.fill(f32::NAN);
+                out.fill(f64::NAN);
                 Ok(())
             }
         }

@@ -7,7 +7,7 @@ use super::local_search::LocalSearch;
 use super::replay::ReplayOptions;
 use crate::network::Backbone;
 use crate::objective::{GenerationObjective, Method};
-use crate::process::{DestructionVariance, GenerationVariance, Grid, Multiplier};
+use crate::process::{Corrections, GenerationVariance, Grid, Multiplier};
 use crate::target::NamedTarget;
 
 /// C₁ and C₂
@@ -30,10 +30,8 @@ impl Config {
                 GenerationVariance::Fixed
             },
             destruction: match method.destruction() {
-                None => DestructionVariance::Fixed,
-                Some(_) => {
-                    DestructionVariance::Learned { bound: DESTRUCTION_BOUND, multiplier: Multiplier::Bounded }
-                }
+                None => Corrections::Fixed,
+                Some(_) => Corrections::Learned { bound: DESTRUCTION_BOUND, multiplier: Multiplier::Bounded },
             },
             destruction_bound: BoundSchedule::Constant,
             drift_bound: 1e4,
@@ -87,17 +85,20 @@ impl Config {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::target::Target;
 
     #[test]
     fn every_preset_is_valid() {
         for target in NamedTarget::ALL {
-            let built = target.build();
+            let built: Arc<dyn Target> = target.build().into();
             for method in Method::ALL {
                 for steps in [1, 2, 5, 20] {
                     let preset = Config::preset(target, method, steps);
                     preset
-                        .validate(&*built)
+                        .validate(Arc::clone(&built))
                         .unwrap_or_else(|error| panic!("{} {method}: {error}", target.name()));
                 }
             }

@@ -39,7 +39,7 @@ pub struct Replay {
     path_len: usize,
     capacity: usize,
     paths: Vec<f32>,
-    log_density: Vec<f32>,
+    log_density: Vec<f64>,
     tree: SumTree,
     next: usize,
     largest: f64,
@@ -49,7 +49,7 @@ pub struct Replay {
 #[derive(Clone, Debug, Default)]
 pub struct Drawn {
     /// Log density of each end point.
-    pub log_density: Vec<f32>,
+    pub log_density: Vec<f64>,
     /// Importance weight of each trajectory.
     pub importance: Vec<f32>,
     /// Where each came from.
@@ -87,7 +87,8 @@ impl Replay {
             && self.len() <= capacity
             && self.paths.len() == self.len() * path_len
             && self.next == if self.len() < capacity { self.len() } else { self.next % capacity }
-            && self.paths.iter().chain(&self.log_density).all(|value| value.is_finite())
+            && self.paths.iter().all(|value| value.is_finite())
+            && self.log_density.iter().all(|value| value.is_finite())
             && (0..capacity).all(|place| (self.tree.get(place) > 0.0) == (place < self.len()))
             && self.tree.total().is_finite()
             && (1.0..=LARGEST).contains(&self.largest)
@@ -95,7 +96,7 @@ impl Replay {
 
     /// Adds trajectories, the oldest making room. Those that end where the density is zero are left out: their loss is
     /// beyond all others, and with them in it the buffer would hand out nothing else.
-    pub fn insert(&mut self, trajectories: &Trajectories, log_density: &[f32], options: &ReplayOptions) {
+    pub fn insert(&mut self, trajectories: &Trajectories, log_density: &[f64], options: &ReplayOptions) {
         let weight = weight_of(self.largest, options);
         for (i, &density) in log_density.iter().enumerate().filter(|(_, density)| **density > NOWHERE) {
             let place = self.next;
@@ -166,7 +167,7 @@ mod tests {
         for (i, state) in trajectories.states_mut().iter_mut().enumerate() {
             *state = i as f32;
         }
-        let densities: Vec<f32> = (0..priorities.len()).map(|i| -(i as f32)).collect();
+        let densities: Vec<f64> = (0..priorities.len()).map(|i| -(i as f64)).collect();
         replay.insert(&trajectories, &densities, options);
         let places: Vec<usize> = (0..priorities.len()).collect();
         replay.refresh(&places, priorities.iter().copied(), options);
@@ -196,7 +197,7 @@ mod tests {
                 let place = drawn.places[i];
                 seen[place] += 1;
                 assert_eq!(trajectories.path(i), [place as f32]);
-                assert_eq!(drawn.log_density[i], -(place as f32));
+                assert_eq!(drawn.log_density[i], -(place as f64));
                 let expected = (weights[place] / smallest).powf(-beta);
                 assert!((f64::from(drawn.importance[i]) - expected).abs() < 1e-6 && expected <= 1.0);
             }

@@ -1,15 +1,14 @@
 //! What an iteration says of itself, and the ways in which it can fail.
 
 use crate::target::TargetError;
-use crate::trajectory::ThreadsError;
 
 /// What one iteration did.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Report {
     /// The iteration, counted from 1.
     pub iteration: u64,
-    /// Generation loss of the iteration's first update.
-    pub generation_loss: f64,
+    /// Generation loss of the iteration's first update; `None` if there was nothing to learn from.
+    pub generation_loss: Option<f64>,
     /// Destruction loss of the iteration's first update, if that process is learned.
     pub destruction_loss: Option<f64>,
     /// Norm of the generation gradient of the first update, before clipping.
@@ -25,7 +24,7 @@ pub struct Report {
 }
 
 /// Why an iteration could not be completed.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TrainError {
     /// The target failed.
@@ -53,12 +52,10 @@ pub enum TrainError {
 }
 
 /// Why a saved state cannot be taken up.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum RestoreError {
     /// It belongs to another training.
     #[error("this state does not fit the configuration: it was saved by another training, or is damaged")]
     Mismatch,
-    /// No threads.
-    #[error(transparent)]
-    Threads(#[from] ThreadsError),
 }

@@ -9,11 +9,11 @@ use super::replay::Drawn;
 use super::report::{Report, RestoreError, TrainError};
 use super::state::State;
 use crate::objective::{DestructionObjective, GenerationObjective};
-use crate::process::DestructionVariance;
+use crate::process::Corrections;
 use crate::stream::{Address, Purpose};
 use crate::target::{Target, TargetError, evaluate, evaluate_with_gradient};
 use crate::trajectory::{
-    Network, Noise, Sampler, ThreadsError, Trajectories, draw_noise, simulate_backward, simulate_forward,
+    Network, Noise, Sampler, Threads, Trajectories, draw_noise, simulate_backward, simulate_forward,
 };
 
 /// A training under way.
@@ -24,22 +24,23 @@ use crate::trajectory::{
 /// use ebbtide::objective::Method;
 /// use ebbtide::target::{NamedTarget, Target};
 /// use ebbtide::train::{Config, Trainer};
+/// use ebbtide::trajectory::Threads;
 ///
 /// let target: Arc<dyn Target> = NamedTarget::EasyFunnel.build().into();
 /// let mut config = Config::preset(NamedTarget::EasyFunnel, Method::TbTb, 3);
 /// config.batch = 16;
-/// let mut trainer = Trainer::new(config.validate(&*target)?, target, 1)?;
+/// let mut trainer = Trainer::new(config.validate(target)?, &Threads::all()?);
 /// let report = trainer.step()?;
 /// assert_eq!(report.iteration, 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Trainer {
     valid: ValidConfig,
-    target: Arc<dyn Target>,
-    threads: usize,
+    threads: Threads,
     differentiator: Differentiator,
     state: State,
     buffers: Buffers,
+    failed: Option<TrainError>,
 }
 
 /// Places that are filled anew by every update.
@@ -47,38 +48,28 @@ struct Buffers {
     trajectories: Trajectories,
     noise: Noise,
     ends: Vec<f32>,
-    log_density: Vec<f32>,
+    log_density: Vec<f64>,
     gradient: Vec<f32>,
     added_variance: Vec<f32>,
     drawn: Drawn,
 }
 
 impl Trainer {
-    /// A training at its beginning. `threads` of 0 means all cores; the results do not depend on it.
-    pub fn new(config: ValidConfig, target: Arc<dyn Target>, threads: usize) -> Result<Self, ThreadsError> {
+    /// A training at its beginning. The results do not depend on the number of threads.
+    pub fn new(config: ValidConfig, threads: &Threads) -> Self {
         let state = State::new(&config);
-        Self::with_state(config, target, threads, state)
+        Self::with_state(config, threads, state)
     }
 
     /// A training taken up where `state` was saved.
-    pub fn restore(
-        config: ValidConfig,
-        target: Arc<dyn Target>,
-        threads: usize,
-        state: State,
-    ) -> Result<Self, RestoreError> {
+    pub fn restore(config: ValidConfig, threads: &Threads, state: State) -> Result<Self, RestoreError> {
         if !state.is_sound(&config) {
             return Err(RestoreError::Mismatch);
         }
-        Ok(Self::with_state(config, target, threads, state)?)
+        Ok(Self::with_state(config, threads, state))
     }
 
-    fn with_state(
-        valid: ValidConfig,
-        target: Arc<dyn Target>,
-        threads: usize,
-        state: State,
-    ) -> Result<Self, ThreadsError> {
+    fn with_state(valid: ValidConfig, threads: &Threads, state: State) -> Self {
         let (model, batch) = (valid.model(), valid.config().batch);
         let buffers = Buffers {
             trajectories: Trajectories::new(batch, model.steps(), model.dim()),
@@ -89,10 +80,11 @@ impl Trainer {
             added_variance: Vec::new(),
             drawn: Drawn::default(),
         };
-        let differentiator = Differentiator::new(model.clone(), threads)?;
-        let mut trainer = Self { valid, target, threads, differentiator, state, buffers };
+        let differentiator = Differentiator::new(model.clone(), threads);
+        let mut trainer =
+            Self { valid, threads: threads.clone(), differentiator, state, buffers, failed: None };
         trainer.set_destruction_bound();
-        Ok(trainer)
+        trainer
     }
 
     /// The configuration.
@@ -102,7 +94,7 @@ impl Trainer {
 
     /// The target.
     pub fn target(&self) -> &Arc<dyn Target> {
-        &self.target
+        self.valid.target()
     }
 
     /// Everything there is to save.
@@ -111,13 +103,28 @@ impl Trainer {
     }
 
     /// The sampler as it is now: live weights, no exploration.
-    pub fn sampler(&self) -> Result<Sampler, ThreadsError> {
+    pub fn sampler(&self) -> Sampler {
         let parameters = self.state.learner.parameters().to_vec();
-        Sampler::new(self.differentiator.model().clone(), parameters, self.threads)
+        Sampler::ready(self.differentiator.model().clone(), parameters, &self.threads)
+    }
+
+    /// Whether all iterations are done.
+    pub fn is_finished(&self) -> bool {
+        self.state.iteration >= self.config().iterations
     }
 
     /// One iteration.
+    ///
+    /// An error ends the training: the iteration stays half done, and further calls answer with the same error. A
+    /// state saved before it can be taken up again.
     pub fn step(&mut self) -> Result<Report, TrainError> {
+        if let Some(error) = &self.failed {
+            return Err(error.clone());
+        }
+        self.iterate().inspect_err(|error| self.failed = Some(error.clone()))
+    }
+
+    fn iterate(&mut self) -> Result<Report, TrainError> {
         let iteration = self.state.iteration;
         let alternating = self.config().schedule == Schedule::Alternating;
         let forward = !alternating || iteration.is_multiple_of(2);
@@ -156,12 +163,12 @@ impl Trainer {
     /// restored training has the sampler that was saved.
     fn set_destruction_bound(&mut self) {
         let config = self.valid.config();
-        if let (BoundSchedule::Rising, DestructionVariance::Learned { bound, multiplier }) =
+        if let (BoundSchedule::Rising, Corrections::Learned { bound, multiplier }) =
             (config.destruction_bound, config.destruction)
         {
             let share = (self.state.iteration as f64 / config.iterations as f64).min(1.0) as f32;
-            let variance = DestructionVariance::Learned { bound: share * bound, multiplier };
-            self.differentiator.model_mut().destruction.variance = variance;
+            let corrections = Corrections::Learned { bound: share * bound, multiplier };
+            self.differentiator.model_mut().destruction.corrections = corrections;
         }
     }
 
@@ -171,7 +178,7 @@ impl Trainer {
         let (config, buffers) = (self.valid.config(), &mut self.buffers);
         let parameters = self.state.learner.parameters();
         let (lanes, model, prelude) = self.differentiator.ready(parameters);
-        draw_noise(lanes, model, address, 0, config.batch, &mut buffers.noise);
+        draw_noise(lanes, model, address, config.batch, &mut buffers.noise);
         config.exploration.added_variance(self.state.iteration, &model.grid, &mut buffers.added_variance);
         let network = Network { parameters, prelude };
         let (noise, added) = (&buffers.noise, &buffers.added_variance);
@@ -186,14 +193,14 @@ impl Trainer {
             GenerationObjective::ReverseKl => self.reverse_kl()?,
             _ => {
                 let buffers = &mut self.buffers;
-                evaluate(&*self.target, &buffers.ends, &mut buffers.log_density)
+                evaluate(&**self.valid.target(), &buffers.ends, &mut buffers.log_density)
                     .map_err(|e| self.failed(e))?;
                 self.learn(None, self.config().destruction_objective)?
             }
         };
         let norms = self.descend(&losses)?;
         self.state.on_policy_updates += 1;
-        report.generation_loss = losses.generation.unwrap_or(f64::NAN);
+        report.generation_loss = losses.generation;
         report.destruction_loss = losses.destruction;
         report.generation_norm = norms;
         if let Some(replay) = &mut self.state.replay {
@@ -205,7 +212,7 @@ impl Trainer {
 
     /// Reverse KL for the generation process, and what the destruction process learns from the same batch.
     fn reverse_kl(&mut self) -> Result<Losses, TrainError> {
-        let target = Arc::clone(&self.target);
+        let target = Arc::clone(self.valid.target());
         let differentiable =
             target.differentiable().expect("a valid configuration has a gradient for reverse KL");
         let buffers = &mut self.buffers;
@@ -267,13 +274,13 @@ impl Trainer {
         buffers.trajectories.set_ends(&buffers.ends);
         let parameters = self.state.learner.parameters();
         let (lanes, model, prelude) = self.differentiator.ready(parameters);
-        draw_noise(lanes, model, address, 0, batch, &mut buffers.noise);
+        draw_noise(lanes, model, address, batch, &mut buffers.noise);
         let network = Network { parameters, prelude };
         simulate_backward(lanes, model, network, &buffers.noise, &mut buffers.trajectories);
         let losses = self.learn(None, self.off_policy_destruction())?;
         let norm = self.descend(&losses)?;
         if self.valid.config().schedule == Schedule::Alternating {
-            report.generation_loss = losses.generation.unwrap_or(f64::NAN);
+            report.generation_loss = losses.generation;
             report.destruction_loss = losses.destruction;
             report.generation_norm = norm;
         }
@@ -300,7 +307,7 @@ impl Trainer {
             importance,
         };
         let objectives = Objectives {
-            generation: Some(self.valid.config().generation_objective),
+            generation: self.valid.config().generation_objective.off_policy(),
             destruction,
             log_z: self.state.learner.log_z(),
         };
@@ -368,7 +375,7 @@ impl Trainer {
         if self.state.iteration % search.every as u64 >= window {
             return Ok(());
         }
-        let target = Arc::clone(&self.target);
+        let target = Arc::clone(self.valid.target());
         let differentiable =
             target.differentiable().expect("a valid configuration has a gradient for local search");
         let address = self.address(Purpose::LocalSearch);

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::{Model, Tile};
+use super::{Model, Threads, Tile};
 use crate::network::Sink;
 
 /// What one lane owns: a tile to work in, and what it has gathered.
@@ -37,29 +37,21 @@ pub(crate) struct TileLogs {
 pub struct Lanes {
     lanes: Vec<Lane>,
     tile: usize,
-    pool: rayon::ThreadPool,
-}
-
-/// The machine gave no threads.
-#[derive(Debug, thiserror::Error)]
-#[error("could not start {threads} threads: {reason}")]
-pub struct ThreadsError {
-    threads: usize,
-    reason: String,
+    threads: Threads,
 }
 
 impl Lanes {
-    /// Makes room for the model's lanes. `threads` of 0 means as many as the machine has cores.
-    pub fn new(model: &Model, threads: usize) -> Result<Self, ThreadsError> {
+    /// Makes room for the model's lanes.
+    pub fn new(model: &Model, threads: &Threads) -> Self {
         Self::with_sinks(model, threads, true)
     }
 
     /// As [`Lanes::new`], without room for gradients.
-    pub fn for_simulation(model: &Model, threads: usize) -> Result<Self, ThreadsError> {
+    pub fn for_simulation(model: &Model, threads: &Threads) -> Self {
         Self::with_sinks(model, threads, false)
     }
 
-    fn with_sinks(model: &Model, threads: usize, learns: bool) -> Result<Self, ThreadsError> {
+    fn with_sinks(model: &Model, threads: &Threads, learns: bool) -> Self {
         let lanes = Self::count(model);
         let (parameters, times, width) =
             (model.layout.parameters(), model.steps() + 1, model.layout.shape.width);
@@ -79,14 +71,7 @@ impl Lanes {
             adjoint: vec![0.0; model.dim() * model.steps() * tile],
             noise: vec![0.0; model.dim() * model.steps() * tile],
         };
-        let wanted =
-            if threads == 0 { std::thread::available_parallelism().map_or(1, usize::from) } else { threads };
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(wanted)
-            .thread_name(|i| format!("ebbtide-{i}"))
-            .build()
-            .map_err(|error| ThreadsError { threads: wanted, reason: error.to_string() })?;
-        Ok(Self { lanes: (0..lanes).map(|_| lane()).collect(), tile, pool })
+        Self { lanes: (0..lanes).map(|_| lane()).collect(), tile, threads: threads.clone() }
     }
 
     /// How many lanes a model gets: fewer for large networks, whose gradients cost memory. A function of the
@@ -116,7 +101,7 @@ impl Lanes {
         work: impl Fn(&mut Lane, Item) + Sync + Send,
     ) {
         let lanes = &mut self.lanes;
-        self.pool.install(|| {
+        self.threads.install(|| {
             lanes.par_iter_mut().zip(items).with_max_len(1).for_each(|(lane, item)| work(lane, item));
         });
     }

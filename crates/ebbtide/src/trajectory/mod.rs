@@ -5,17 +5,19 @@ mod model;
 mod prelude;
 mod sampler;
 mod simulate;
+mod threads;
 mod tile;
 
-pub use lanes::{Lane, Lanes, ThreadsError};
+pub use lanes::{Lane, Lanes};
 pub use model::Model;
 pub use prelude::{Network, Prelude};
-pub use sampler::{LogProbs, Sampler};
+pub use sampler::{LogProbs, Sampler, SamplerError};
 pub use simulate::{Noise, draw_noise, log_probs, simulate_backward, simulate_forward};
+pub use threads::{Threads, ThreadsError};
 pub use tile::{Tile, Wanted};
 
 /// A batch of paths x_1 … x_T. All begin at x_0 = 0, which is not stored.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Trajectories {
     dim: usize,
     steps: usize,

@@ -1,8 +1,8 @@
 //! A sampler: a model with weights, ready to draw.
 
-use super::{Lanes, Model, Network, Noise, Prelude, ThreadsError, Trajectories};
+use super::{Lanes, Model, Network, Noise, Prelude, Threads, Trajectories};
 use super::{draw_noise, log_probs, simulate_backward, simulate_forward};
-use crate::stream::Address;
+use crate::stream::{Address, Purpose};
 
 /// A model, its weights and workspaces: draws samples, destroys them again, and weighs trajectories.
 pub struct Sampler {
@@ -22,21 +22,45 @@ pub struct LogProbs {
     pub destruction: Vec<f64>,
 }
 
+/// Why weights make no sampler.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SamplerError {
+    /// Too many, or too few.
+    #[error("the model has {expected} parameters, but {given} were given")]
+    Count {
+        /// What the model asks for.
+        expected: usize,
+        /// What there is.
+        given: usize,
+    },
+    /// NaN or infinite.
+    #[error("parameter {index} is not finite")]
+    NotFinite {
+        /// Its place in the vector.
+        index: usize,
+    },
+}
+
 impl Sampler {
-    /// Makes a sampler ready. `threads` of 0 means all cores.
-    ///
-    /// # Panics
-    /// If there are not as many parameters as the model has places.
-    pub fn new(model: Model, parameters: Vec<f32>, threads: usize) -> Result<Self, ThreadsError> {
-        assert_eq!(
-            parameters.len(),
-            model.layout.parameters(),
-            "a model takes as many parameters as it has places"
-        );
+    /// Makes a sampler ready.
+    pub fn new(model: Model, parameters: Vec<f32>, threads: &Threads) -> Result<Self, SamplerError> {
+        let (expected, given) = (model.layout.parameters(), parameters.len());
+        if given != expected {
+            return Err(SamplerError::Count { expected, given });
+        }
+        if let Some(index) = parameters.iter().position(|parameter| !parameter.is_finite()) {
+            return Err(SamplerError::NotFinite { index });
+        }
+        Ok(Self::ready(model, parameters, threads))
+    }
+
+    /// As [`Sampler::new`], for weights known to be right.
+    pub(crate) fn ready(model: Model, parameters: Vec<f32>, threads: &Threads) -> Self {
         let mut prelude = Prelude::new(&model);
         prelude.forward(&model, &parameters);
-        let lanes = Lanes::for_simulation(&model, threads)?;
-        Ok(Self { model, parameters, lanes, prelude, noise: Noise::new() })
+        let lanes = Lanes::for_simulation(&model, threads);
+        Self { model, parameters, lanes, prelude, noise: Noise::new() }
     }
 
     /// The model.
@@ -49,10 +73,18 @@ impl Sampler {
         &self.parameters
     }
 
+    /// Draws `count` samples, `[sample][coordinate]`. The same seed gives the same samples; more of them begin with
+    /// the same.
+    pub fn sample(&mut self, count: usize, seed: u64) -> Vec<f32> {
+        let mut samples = Vec::new();
+        self.generate(count, Address::new(seed, Purpose::Sample, 0)).copy_ends(&mut samples);
+        samples
+    }
+
     /// Draws `count` trajectories from the generation process; their ends are the samples.
     pub fn generate(&mut self, count: usize, address: Address) -> Trajectories {
         let mut trajectories = Trajectories::new(count, self.model.steps(), self.model.dim());
-        draw_noise(&mut self.lanes, &self.model, address, 0, count, &mut self.noise);
+        draw_noise(&mut self.lanes, &self.model, address, count, &mut self.noise);
         let network = Network { parameters: &self.parameters, prelude: &self.prelude };
         simulate_forward(&mut self.lanes, &self.model, network, &self.noise, &[], &mut trajectories);
         trajectories
@@ -63,7 +95,7 @@ impl Sampler {
         let count = ends.len() / self.model.dim();
         let mut trajectories = Trajectories::new(count, self.model.steps(), self.model.dim());
         trajectories.set_ends(ends);
-        draw_noise(&mut self.lanes, &self.model, address, 0, count, &mut self.noise);
+        draw_noise(&mut self.lanes, &self.model, address, count, &mut self.noise);
         let network = Network { parameters: &self.parameters, prelude: &self.prelude };
         simulate_backward(&mut self.lanes, &self.model, network, &self.noise, &mut trajectories);
         trajectories

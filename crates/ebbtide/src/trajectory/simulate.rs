@@ -10,20 +10,13 @@ use crate::stream::Address;
 pub type Noise = Vec<f32>;
 
 /// Fills `noise` for `count` trajectories, each from its own stream.
-pub fn draw_noise(
-    lanes: &mut Lanes,
-    model: &Model,
-    address: Address,
-    first: usize,
-    count: usize,
-    noise: &mut Noise,
-) {
+pub fn draw_noise(lanes: &mut Lanes, model: &Model, address: Address, count: usize, noise: &mut Noise) {
     let path = model.steps() * model.dim();
     noise.resize(count * path, 0.0);
     let share = lanes.share(count);
     lanes.run(noise.par_chunks_mut(share * path).enumerate(), |_, (lane, noise)| {
         for (i, noise) in noise.chunks_exact_mut(path).enumerate() {
-            address.stream(first + lane * share + i).fill_normal(noise);
+            address.stream(lane * share + i).fill_normal(noise);
         }
     });
 }

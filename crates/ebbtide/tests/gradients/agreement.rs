@@ -11,7 +11,7 @@
 use ebbtide::network::Process;
 use ebbtide::objective::{DestructionObjective, GenerationObjective};
 use ebbtide::train::{Batch, Differentiator, Losses, Objectives};
-use ebbtide::trajectory::{Network, log_probs, simulate_forward};
+use ebbtide::trajectory::{Network, Threads, log_probs, simulate_forward};
 
 use crate::case::{Case, rounded, widened};
 use crate::reference::difference::{Estimate, derivative, directional};
@@ -138,7 +138,7 @@ fn density(x: f64) -> (f64, f64) {
 
 /// Compares everything that the library computes for a case with the reference.
 pub fn check(case: &mut Case, probes: Probes) -> Worst {
-    let mut differentiator = Differentiator::new(case.model.clone(), 2).expect("threads");
+    let mut differentiator = Differentiator::new(case.model.clone(), &Threads::new(2).expect("threads"));
     let mut worst = Worst::default();
     let losses = match case.choice.generation {
         GenerationObjective::ReverseKl => on_policy(case, &mut differentiator, &mut worst, probes),
@@ -154,13 +154,13 @@ pub fn check(case: &mut Case, probes: Probes) -> Worst {
 
 fn off_policy(case: &Case, differentiator: &mut Differentiator, worst: &mut Worst, probes: Probes) -> Losses {
     let objectives = Objectives {
-        generation: Some(case.choice.generation),
+        generation: case.choice.generation.off_policy(),
         destruction: case.choice.destruction,
         log_z: case.log_z,
     };
     let losses = differentiator.off_policy(case.weights(), case.batch(), objectives);
     let (live, other) = (case.named_live(), case.named_other());
-    let (paths, weights, log_density) = (case.paths(), case.importance(), widened(&case.log_density));
+    let (paths, weights, log_density) = (case.paths(), case.importance(), case.log_density.clone());
     let batch = objective::Batch { trajectories: &paths, weights: &weights, log_density: &log_density };
     let balances = case.choice.generation == GenerationObjective::TrajectoryBalance;
     let theirs = |log_z: f64| match balances {
@@ -192,7 +192,7 @@ fn on_policy(
     case.trajectories.copy_ends(&mut ends);
     let ends = widened(&ends);
     let total = |end: &[f64]| end.iter().map(|&x| density(x).0).sum::<f64>();
-    case.log_density = rounded(ends.chunks(case.settings.dim).map(total).collect());
+    case.log_density = ends.chunks(case.settings.dim).map(total).collect();
     let slopes = rounded(ends.iter().map(|&x| density(x).1).collect());
     let batch = Batch { importance: None, ..case.batch() };
     let generation = differentiator.reverse_kl(case.weights(), batch, &case.noise, &slopes);
@@ -220,7 +220,7 @@ fn check_destruction(
     probes: Probes,
 ) {
     let (live, other) = (case.named_live(), case.named_other());
-    let (paths, weights, log_density) = (case.paths(), case.importance(), widened(&case.log_density));
+    let (paths, weights, log_density) = (case.paths(), case.importance(), case.log_density.clone());
     let batch = objective::Batch { trajectories: &paths, weights: &weights, log_density: &log_density };
     let theirs = match objective {
         DestructionObjective::TrajectoryBalance => {

@@ -4,8 +4,8 @@
 //! Everything is rounded to single precision when it is drawn, so that both see the same numbers.
 
 use ebbtide::network::{Backbone, Layout};
+use ebbtide::process::{Corrections, GenerationVariance, Multiplier};
 use ebbtide::process::{Destruction, Generation, Grid, TimeGrid};
-use ebbtide::process::{DestructionVariance, GenerationVariance, Multiplier};
 use ebbtide::train::{Batch, Weights};
 use ebbtide::trajectory::{Model, Trajectories};
 use proptest::prelude::*;
@@ -63,7 +63,7 @@ pub struct Case {
     /// Brownian paths; a simulated method replaces them by its own.
     pub trajectories: Trajectories,
     pub noise: Vec<f32>,
-    pub log_density: Vec<f32>,
+    pub log_density: Vec<f64>,
     pub importance: Option<Vec<f32>>,
     /// Where directions and coordinates come from.
     pub seed: u64,
@@ -94,7 +94,7 @@ impl Case {
             log_z: draw.normal() as f32 as f64,
             trajectories,
             noise,
-            log_density: rounded(draw.normals(batch).iter().map(|z| 2.0 * z - 1.0).collect()),
+            log_density: draw.normals(batch).iter().map(|z| 2.0 * z - 1.0).collect(),
             importance: choice
                 .weighted
                 .then(|| rounded((0..batch).map(|_| 1.0 - 0.8 * draw.uniform()).collect())),
@@ -233,9 +233,9 @@ fn model(choice: Choice, settings: &Settings) -> Model {
             drift_bound: settings.drift_bound as f32,
         },
         Destruction {
-            variance: match choice.destruction {
-                None => DestructionVariance::Fixed,
-                Some(_) => DestructionVariance::Learned { bound: c2, multiplier },
+            corrections: match choice.destruction {
+                None => Corrections::Fixed,
+                Some(_) => Corrections::Learned { bound: c2, multiplier },
             },
             sigma_squared,
         },

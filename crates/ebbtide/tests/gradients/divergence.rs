@@ -16,7 +16,7 @@
 use ebbtide::network::{Backbone, Process};
 use ebbtide::objective::GenerationObjective;
 use ebbtide::train::{Batch, Differentiator};
-use ebbtide::trajectory::{Network, simulate_forward};
+use ebbtide::trajectory::{Network, Threads, simulate_forward};
 
 use crate::case::{Case, Shape};
 use crate::choice::Choice;
@@ -60,7 +60,7 @@ fn check_divergence(mut case: Case) {
     for (b, noise) in case.noise.chunks_mut(dim).enumerate() {
         noise.fill(if b % 2 == 0 { 1.0 } else { -1.0 });
     }
-    let mut differentiator = Differentiator::new(case.model.clone(), 1).expect("a thread");
+    let mut differentiator = Differentiator::new(case.model.clone(), &Threads::new(1).expect("threads"));
     let (lanes, model, prelude) = differentiator.ready(&case.live);
     let network = Network { parameters: &case.live, prelude };
     simulate_forward(lanes, model, network, &case.noise, &[], &mut case.trajectories);
@@ -69,7 +69,7 @@ fn check_divergence(mut case: Case) {
         let away = |j: usize| f64::from(end[j]) - MEAN[j];
         let of =
             |j: usize| -0.5 * (away(j).powi(2) / VARIANCE[j] + (std::f64::consts::TAU * VARIANCE[j]).ln());
-        log_density.push((0..dim).map(of).sum::<f64>() as f32);
+        log_density.push((0..dim).map(of).sum::<f64>());
         slope.extend((0..dim).map(|j| (-away(j) / VARIANCE[j]) as f32));
     }
     let batch = Batch { trajectories: &case.trajectories, log_density: &log_density, importance: None };

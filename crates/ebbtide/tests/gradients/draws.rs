@@ -4,7 +4,7 @@ use ebbtide::network::Backbone;
 use ebbtide::objective::{DestructionObjective, GenerationObjective};
 use ebbtide::stream::{Address, Purpose};
 use ebbtide::train::Differentiator;
-use ebbtide::trajectory::{Network, Sampler, Trajectories, draw_noise, simulate_forward};
+use ebbtide::trajectory::{Network, Sampler, Threads, Trajectories, draw_noise, simulate_forward};
 
 use crate::case::{Case, Shape, rounded, widened};
 use crate::choice::Choice;
@@ -111,7 +111,9 @@ fn forward_residuals(case: &Case, trajectories: &Trajectories, added: &[f64]) ->
 #[test]
 fn generated_steps_have_the_density_of_the_generation_kernel() {
     for case in cases() {
-        let mut sampler = Sampler::new(case.model.clone(), case.live.clone(), 1).expect("a thread");
+        let mut sampler =
+            Sampler::new(case.model.clone(), case.live.clone(), &Threads::new(1).expect("a thread"))
+                .expect("weights");
         let trajectories = sampler.generate(COUNT, Address::new(3, Purpose::Sample, 0));
         let columns = forward_residuals(&case, &trajectories, &[0.0; STEPS]);
         assert_standard_normal(&columns, "generation");
@@ -121,7 +123,9 @@ fn generated_steps_have_the_density_of_the_generation_kernel() {
 #[test]
 fn destroyed_steps_have_the_density_of_the_destruction_kernel() {
     for case in cases() {
-        let mut sampler = Sampler::new(case.model.clone(), case.live.clone(), 1).expect("a thread");
+        let mut sampler =
+            Sampler::new(case.model.clone(), case.live.clone(), &Threads::new(1).expect("a thread"))
+                .expect("weights");
         let ends = rounded(Draw::new(9).normals(COUNT * DIM));
         let trajectories = sampler.destroy(&ends, Address::new(4, Purpose::Sample, 0));
         let mut kept = Vec::new();
@@ -139,11 +143,11 @@ fn destroyed_steps_have_the_density_of_the_destruction_kernel() {
 fn added_variance_is_added_to_that_of_the_kernel() {
     let added = [0.5_f32, 0.25, 0.125];
     for case in cases() {
-        let mut differentiator = Differentiator::new(case.model.clone(), 1).expect("a thread");
+        let mut differentiator = Differentiator::new(case.model.clone(), &Threads::new(1).expect("threads"));
         let (lanes, model, prelude) = differentiator.ready(&case.live);
         let network = Network { parameters: &case.live, prelude };
         let (mut noise, mut trajectories) = (Vec::new(), Trajectories::new(COUNT, STEPS, DIM));
-        draw_noise(lanes, model, Address::new(5, Purpose::Generate, 1), 0, COUNT, &mut noise);
+        draw_noise(lanes, model, Address::new(5, Purpose::Generate, 1), COUNT, &mut noise);
         simulate_forward(lanes, model, network, &noise, &added, &mut trajectories);
         let columns = forward_residuals(&case, &trajectories, &widened(&added));
         assert_standard_normal(&columns, "generation with added variance");

@@ -3,7 +3,7 @@
 //! Errors are relative to the terms that the formula adds up, as those are what is rounded: a residual of nearby
 //! states is not known better than the states.
 
-use ebbtide::process::{Destruction, DestructionVariance, Generation, GenerationVariance, Multiplier, Step};
+use ebbtide::process::{Corrections, Destruction, Generation, GenerationVariance, Multiplier, Step};
 use proptest::prelude::*;
 
 use crate::reference::difference::derivative;
@@ -66,9 +66,9 @@ fn generation_moments(kernel: &Generation, step: Step, x: f64, f: f64, v: f64) -
 
 /// Mean and variance of a destruction step, as a function of (x_{i+1}, a, b).
 fn destruction_moments(kernel: &Destruction, step: Step, x: f64, a: f64, b: f64) -> (f64, f64) {
-    let (alpha, beta) = match kernel.variance {
-        DestructionVariance::Fixed => (1.0, 1.0),
-        DestructionVariance::Learned { bound, multiplier } => {
+    let (alpha, beta) = match kernel.corrections {
+        Corrections::Fixed => (1.0, 1.0),
+        Corrections::Learned { bound, multiplier } => {
             let c2 = f64::from(bound);
             let beta = match multiplier {
                 Multiplier::Bounded => 1.0 + c2 * b.tanh(),
@@ -170,7 +170,7 @@ fn check_destruction(kernel: Destruction, step: Step, rows: &[Row]) {
         close("∂x", by_x[i], share * derivative(&|to| log(to, from, a, b), to).value, scale);
         let slope = share * derivative(&|from| log(to, from, a, b), from).value;
         close("∂next", by_next[i], slope, 2.0 * scale);
-        if let DestructionVariance::Learned { multiplier, .. } = kernel.variance {
+        if let Corrections::Learned { multiplier, .. } = kernel.corrections {
             let scale = w.abs() * terms / variance * from.abs();
             close("∂a", by_a[i], w * derivative(&|a| log(to, from, a, b), a).value, scale);
             let steepness = match multiplier {
@@ -186,7 +186,7 @@ fn check_destruction(kernel: Destruction, step: Step, rows: &[Row]) {
 }
 
 fn fixed(kernel: Destruction) -> Destruction {
-    Destruction { variance: DestructionVariance::Fixed, ..kernel }
+    Destruction { corrections: Corrections::Fixed, ..kernel }
 }
 
 proptest! {
@@ -206,12 +206,12 @@ proptest! {
     fn destruction_steps_are_gaussian(
         rows in rows(), step in steps(), sigma_squared in 0.3..5.0_f32, c1 in 0.5..4.0_f32, c2 in 0.1..0.95_f32,
     ) {
-        for variance in [
-            DestructionVariance::Fixed,
-            DestructionVariance::Learned { bound: c2, multiplier: Multiplier::Bounded },
-            DestructionVariance::Learned { bound: c2, multiplier: Multiplier::Exponential { bound: c1 } },
+        for corrections in [
+            Corrections::Fixed,
+            Corrections::Learned { bound: c2, multiplier: Multiplier::Bounded },
+            Corrections::Learned { bound: c2, multiplier: Multiplier::Exponential { bound: c1 } },
         ] {
-            check_destruction(Destruction { variance, sigma_squared }, step, &rows);
+            check_destruction(Destruction { corrections, sigma_squared }, step, &rows);
         }
     }
 }

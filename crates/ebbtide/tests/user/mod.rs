@@ -1,10 +1,12 @@
 //! Small targets, such as a user of the library would write.
 #![allow(dead_code, reason = "every integration test compiles its own copy and uses only a part of it")]
 
-use ebbtide::stream::Stream;
+use ebbtide::stream::Address;
 use ebbtide::target::{Differentiable, Drawable, Modes, Target, TargetError};
+use ebbtide::trajectory::Threads;
 
 /// exp(log Z) · N(0, variance · I), with all that can be known about it.
+#[derive(Clone, Copy)]
 pub struct Gaussian {
     /// Coordinates.
     pub dim: usize,
@@ -15,10 +17,10 @@ pub struct Gaussian {
 }
 
 impl Gaussian {
-    fn log_density_of(&self, point: &[f32]) -> f32 {
+    fn log_density_of(&self, point: &[f32]) -> f64 {
         let squares: f64 = point.iter().map(|&x| f64::from(x).powi(2)).sum();
         let normaliser = 0.5 * self.dim as f64 * (std::f64::consts::TAU * self.variance).ln();
-        (self.log_z - normaliser - 0.5 * squares / self.variance) as f32
+        self.log_z - normaliser - 0.5 * squares / self.variance
     }
 }
 
@@ -27,7 +29,7 @@ impl Target for Gaussian {
         self.dim
     }
 
-    fn log_density(&self, points: &[f32], out: &mut [f32]) -> Result<(), TargetError> {
+    fn log_density(&self, points: &[f32], out: &mut [f64]) -> Result<(), TargetError> {
         for (point, value) in points.chunks_exact(self.dim).zip(out) {
             *value = self.log_density_of(point);
         }
@@ -55,7 +57,7 @@ impl Differentiable for Gaussian {
     fn log_density_and_gradient(
         &self,
         points: &[f32],
-        out: &mut [f32],
+        out: &mut [f64],
         gradient: &mut [f32],
     ) -> Result<(), TargetError> {
         for (slope, &x) in gradient.iter_mut().zip(points) {
@@ -66,10 +68,12 @@ impl Differentiable for Gaussian {
 }
 
 impl Drawable for Gaussian {
-    fn draw(&self, stream: &mut Stream, point: &mut [f32]) {
-        for x in point {
-            *x = (self.variance.sqrt() * stream.normal_f64()) as f32;
+    fn draw(&self, address: Address, points: &mut [f32]) -> Result<(), TargetError> {
+        for (row, point) in points.chunks_exact_mut(self.dim).enumerate() {
+            let mut stream = address.stream(row);
+            point.fill_with(|| (self.variance.sqrt() * stream.normal_f64()) as f32);
         }
+        Ok(())
     }
 }
 
@@ -86,6 +90,7 @@ impl Modes for Gaussian {
 }
 
 /// The same density, by its values alone: no gradient, no draws, nothing known.
+#[derive(Clone, Copy)]
 pub struct BlackBox(pub Gaussian);
 
 impl Target for BlackBox {
@@ -93,7 +98,7 @@ impl Target for BlackBox {
         self.0.dim
     }
 
-    fn log_density(&self, points: &[f32], out: &mut [f32]) -> Result<(), TargetError> {
+    fn log_density(&self, points: &[f32], out: &mut [f64]) -> Result<(), TargetError> {
         self.0.log_density(points, out)
     }
 
@@ -106,6 +111,7 @@ impl Target for BlackBox {
 pub type Answer = fn(&[f32], &mut [f32]) -> Result<f32, TargetError>;
 
 /// A density with gradient given by one function of a point.
+#[derive(Clone, Copy)]
 pub struct Formula {
     /// Coordinates.
     pub dim: usize,
@@ -118,10 +124,10 @@ impl Target for Formula {
         self.dim
     }
 
-    fn log_density(&self, points: &[f32], out: &mut [f32]) -> Result<(), TargetError> {
+    fn log_density(&self, points: &[f32], out: &mut [f64]) -> Result<(), TargetError> {
         let mut gradient = vec![0.0; self.dim];
         for (point, value) in points.chunks_exact(self.dim).zip(out) {
-            *value = (self.answer)(point, &mut gradient)?;
+            *value = (self.answer)(point, &mut gradient)?.into();
         }
         Ok(())
     }
@@ -135,15 +141,20 @@ impl Differentiable for Formula {
     fn log_density_and_gradient(
         &self,
         points: &[f32],
-        out: &mut [f32],
+        out: &mut [f64],
         gradient: &mut [f32],
     ) -> Result<(), TargetError> {
         let rows = points.chunks_exact(self.dim).zip(gradient.chunks_exact_mut(self.dim));
         for ((point, slope), value) in rows.zip(out) {
-            *value = (self.answer)(point, slope)?;
+            *value = (self.answer)(point, slope)?.into();
         }
         Ok(())
     }
+}
+
+/// A single thread.
+pub fn thread() -> Threads {
+    Threads::new(1).expect("a thread")
 }
 
 /// −½ |x|² and its gradient: what most formulas do where they do nothing else.

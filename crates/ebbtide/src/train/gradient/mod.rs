@@ -4,8 +4,8 @@ mod off_policy;
 mod reverse_kl;
 
 use crate::network::{Process, Sink};
-use crate::objective::{DestructionObjective, GenerationObjective};
-use crate::trajectory::{Lane, Lanes, Model, Prelude, ThreadsError, Trajectories};
+use crate::objective::{DestructionObjective, OffPolicy};
+use crate::trajectory::{Lane, Lanes, Model, Prelude, Threads, Trajectories};
 
 /// What is learned from: at least one path, the log density of the ends, and how much each path counts.
 #[derive(Clone, Copy)]
@@ -13,7 +13,7 @@ pub struct Batch<'a> {
     /// The paths.
     pub trajectories: &'a Trajectories,
     /// Log density of each end point.
-    pub log_density: &'a [f32],
+    pub log_density: &'a [f64],
     /// Importance weight of each path; all 1 if absent.
     pub importance: Option<&'a [f32]>,
 }
@@ -36,8 +36,8 @@ pub struct Weights<'a> {
 /// Which losses an off-policy gradient is wanted of.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Objectives {
-    /// The generation loss. Reverse KL has no place here: see [`Differentiator::reverse_kl`].
-    pub generation: Option<GenerationObjective>,
+    /// The generation loss. For reverse KL see [`Differentiator::reverse_kl`].
+    pub generation: Option<OffPolicy>,
     /// The destruction loss.
     pub destruction: Option<DestructionObjective>,
     /// The current log Ẑ.
@@ -75,17 +75,17 @@ struct Outcome {
 }
 
 impl Differentiator {
-    /// Makes the workspaces. `threads` of 0 means all cores; the results are the same for any number.
-    pub fn new(model: Model, threads: usize) -> Result<Self, ThreadsError> {
-        Ok(Self {
-            lanes: Lanes::new(&model, threads)?,
+    /// Makes the workspaces. The results are the same for any number of threads.
+    pub fn new(model: Model, threads: &Threads) -> Self {
+        Self {
+            lanes: Lanes::new(&model, threads),
             live: Prelude::new(&model),
             lagging: Prelude::new(&model),
             origin_gradient: vec![0.0; model.layout.shape.generation_outputs],
             outcomes: Vec::new(),
             log_probs: Default::default(),
             model,
-        })
+        }
     }
 
     /// The model.
@@ -131,24 +131,24 @@ impl Differentiator {
     }
 
     /// Adds up what the lanes gathered, in their order, and takes it through the prelude.
-    fn complete(&mut self, parameters: &[f32], used: usize, objectives: Objectives) {
+    fn complete(&mut self, parameters: &[f32], used: usize, generation: bool, destruction: bool) {
         let (first, others) =
             self.lanes.all()[..used].split_first_mut().expect("a batch has at least one lane");
         self.origin_gradient.copy_from_slice(&first.tile.origin_gradient);
         for lane in others {
             add(&mut self.origin_gradient, &lane.tile.origin_gradient);
-            if objectives.generation.is_some() {
+            if generation {
                 add_sink(&mut first.generation, &lane.generation);
             }
-            if objectives.destruction.is_some() {
+            if destruction {
                 add_sink(&mut first.destruction, &lane.destruction);
             }
         }
-        if objectives.generation.is_some() {
+        if generation {
             let (origin, sink) = (&self.origin_gradient, &mut first.generation);
             self.live.backward(&self.model, parameters, Process::Generation, origin, sink);
         }
-        if objectives.destruction.is_some() {
+        if destruction {
             self.live.backward(&self.model, parameters, Process::Destruction, &[], &mut first.destruction);
         }
     }

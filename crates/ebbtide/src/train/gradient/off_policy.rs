@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::{Batch, Differentiator, Losses, Objectives, Outcome, Weights};
 use crate::objective::{
-    DestructionObjective, GenerationObjective, Logs, Pull, SecondMoment, TrajectoryLikelihood, weighted_mean,
+    DestructionObjective, Logs, OffPolicy, Pull, SecondMoment, TrajectoryLikelihood, weighted_mean,
 };
 use crate::target::NOWHERE;
 use crate::trajectory::{Lane, Model, Network, Wanted, log_probs};
@@ -43,7 +43,7 @@ impl Differentiator {
                 lesson.teach(lane, index * share + place * tile, outcomes);
             }
         });
-        self.complete(weights.live, count.div_ceil(share), objectives);
+        self.complete(weights.live, count.div_ceil(share), generation.is_some(), destruction.is_some());
         let mean = |pick: fn(&Outcome) -> f64| self.outcomes.iter().map(pick).sum::<f64>() * scale;
         // A trajectory that ends where the density is zero says nothing about log Z.
         let pulled = |(i, outcome): (usize, &Outcome)| match batch.log_density[i] > NOWHERE {
@@ -65,7 +65,7 @@ impl Differentiator {
         objectives: Objectives,
     ) -> (Option<SecondMoment>, Option<DestructionPull>) {
         let balance = SecondMoment { offset: objectives.log_z };
-        let by_generation = objectives.generation == Some(GenerationObjective::VarGrad);
+        let by_generation = objectives.generation == Some(OffPolicy::VarGrad);
         let by_destruction = objectives.destruction == Some(DestructionObjective::VarGrad);
         let (mut centred_generation, mut centred_destruction) = (balance, balance);
         if by_generation || by_destruction {
@@ -80,7 +80,7 @@ impl Differentiator {
             log_probs(lanes, &self.model, other, batch.trajectories, lagging_generation, lagging_destruction);
             let centre = |generation: &[f64], destruction: &[f64]| {
                 let ratios = generation.iter().zip(destruction).zip(batch.log_density);
-                let ratios = ratios.map(|((g, d), &density)| g - d - f64::from(density));
+                let ratios = ratios.map(|((g, d), density)| g - d - density);
                 let importance = (0..batch.trajectories.len()).map(|i| batch.importance(i));
                 SecondMoment { offset: -weighted_mean(ratios, importance) }
             };
@@ -118,7 +118,7 @@ impl Lesson<'_> {
     fn teach(&self, lane: &mut Lane, first: usize, outcomes: &mut [Outcome]) {
         lane.evaluate(self.model, self.live, self.lagging, self.needs);
         let count = outcomes.len();
-        let density = |i: usize| f64::from(self.batch.log_density[first + i]);
+        let density = |i: usize| self.batch.log_density[first + i];
         if let Some(moment) = self.generation {
             for (i, outcome) in outcomes.iter_mut().enumerate() {
                 let logs = Logs {

@@ -2,8 +2,8 @@
 
 use rayon::prelude::*;
 
-use super::{Batch, Differentiator, Losses, Objectives, Outcome, Weights};
-use crate::objective::{GenerationObjective, Logs};
+use super::{Batch, Differentiator, Losses, Outcome, Weights};
+use crate::objective::Logs;
 use crate::trajectory::{Network, Noise, Wanted};
 
 impl Differentiator {
@@ -65,15 +65,13 @@ impl Differentiator {
                     let logs = Logs {
                         generation: lane.logs.generation[i],
                         destruction: lane.logs.destruction[i],
-                        density: f64::from(batch.log_density[first + i]),
+                        density: batch.log_density[first + i],
                     };
                     outcome.generation_loss = logs.ratio();
                 }
             }
         });
-        let objectives =
-            Objectives { generation: Some(GenerationObjective::ReverseKl), destruction: None, log_z: 0.0 };
-        self.complete(weights.live, count.div_ceil(share), objectives);
+        self.complete(weights.live, count.div_ceil(share), true, false);
         let sum: f64 = self.outcomes.iter().map(|outcome| outcome.generation_loss).sum();
         Losses { generation: Some(sum * scale), ..Losses::default() }
     }
