@@ -8,6 +8,11 @@
 //! with [`network`], [`numeric`] and [`stream`] underneath. Nothing in this crate touches a file, prints, or
 //! reads a clock.
 
+// The example of the README is compiled and run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
+
 pub mod metric;
 pub mod network;
 pub mod numeric;

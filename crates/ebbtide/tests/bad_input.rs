@@ -180,6 +180,25 @@ const CONTRADICTIONS: &[(Method, Change, &str)] = &[
 ];
 
 #[test]
+fn sizes_that_no_machine_holds_are_refused_before_anything_is_made() {
+    let changes: [fn(&mut Config); 7] = [
+        |c| c.batch = usize::MAX,
+        |c| c.grid = Grid::Uniform(usize::MAX),
+        |c| c.grid = Grid::Harmonic(1 << 40),
+        |c| c.network.width = 1 << 33,
+        |c| c.network.width = usize::MAX,
+        |c| c.network.depth = usize::MAX,
+        |c| (c.replay.capacity, c.grid) = (u32::MAX as usize, Grid::Uniform(1000)),
+    ];
+    for (index, change) in changes.iter().enumerate() {
+        let mut config = config(Method::TbTb);
+        change(&mut config);
+        let error = config.validate(Arc::new(gaussian(2))).expect_err("too large");
+        assert_eq!(error, ConfigError::TooLarge, "change {index}");
+    }
+}
+
+#[test]
 fn contradictions_are_explained() {
     for (method, change, words) in CONTRADICTIONS {
         let mut config = config(*method);

@@ -1,5 +1,6 @@
 //! Same seed, same bits: on any number of threads, through saving and restoring, and watched or not.
 
+mod open;
 mod user;
 
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use ebbtide::process::Grid;
 use ebbtide::target::{NamedTarget, Target};
 use ebbtide::train::{Arrangement, BoundSchedule, Config, LocalSearch, RestoreError, State, Trainer};
 use ebbtide::trajectory::Threads;
-use serde::{Deserialize, Serialize};
+use open::{Open, bytes};
 use user::Gaussian;
 
 /// How a configuration is changed.
@@ -53,11 +54,6 @@ fn trained(config: &Config, threads: usize, until: u64) -> Trainer {
     let mut trainer = trainer(config, threads);
     run(&mut trainer, until);
     trainer
-}
-
-/// The whole state; equal bytes are equal bits.
-fn bytes(state: &State) -> Vec<u8> {
-    postcard::to_stdvec(state).expect("a state can be written")
 }
 
 fn restore(config: &Config, target: Arc<dyn Target>, state: State) -> Result<Trainer, RestoreError> {
@@ -164,68 +160,6 @@ fn a_state_of_another_configuration_is_refused() {
     let wider: Arc<dyn Target> = Arc::new(Gaussian { dim: 3, variance: 1.0, log_z: 0.0 });
     assert_refused("another dimension", &own, wider, state.clone());
     restore(&own, target(), state).expect("its own configuration");
-}
-
-/// A state laid open, field by field in the order it is written.
-#[derive(Clone, Serialize, Deserialize)]
-struct Open {
-    iteration: u64,
-    on_policy_updates: u64,
-    evaluations: u64,
-    learner: OpenLearner,
-    replay: Option<OpenReplay>,
-    archive: Option<OpenArchive>,
-}
-
-#[derive(Clone, Serialize, Deserialize)]
-struct OpenLearner {
-    parameters: Vec<f32>,
-    lagging: Option<Vec<f32>>,
-    log_z: f32,
-    generation: OpenAdam,
-    destruction: OpenAdam,
-    log_z_moments: OpenAdam,
-}
-
-#[derive(Clone, Serialize, Deserialize)]
-struct OpenAdam {
-    first: Vec<f32>,
-    second: Vec<f32>,
-    steps: u64,
-}
-
-#[derive(Clone, Serialize, Deserialize)]
-struct OpenReplay {
-    path_len: usize,
-    capacity: usize,
-    paths: Vec<f32>,
-    log_density: Vec<f64>,
-    tree: Vec<f64>,
-    next: usize,
-    largest: f64,
-}
-
-#[derive(Clone, Serialize, Deserialize)]
-struct OpenArchive {
-    dim: usize,
-    capacity: usize,
-    points: Vec<f32>,
-    log_density: Vec<f64>,
-    next: usize,
-}
-
-impl Open {
-    fn replay(&mut self) -> &mut OpenReplay {
-        self.replay.as_mut().expect("replay is on")
-    }
-
-    fn archive(&mut self) -> &mut OpenArchive {
-        self.archive.as_mut().expect("local search is on")
-    }
-
-    fn lagging(&mut self) -> &mut Vec<f32> {
-        self.learner.lagging.as_mut().expect("a target network")
-    }
 }
 
 type Damage = fn(&mut Open);

@@ -245,11 +245,26 @@ fn replay(fixture: &Fixture) {
     }
     let widen = |values: &[f32]| values.iter().map(|&v| f64::from(v)).collect::<Vec<_>>();
     fixture.close("final", widen(learner.parameters()), &fixture.flat(&layout, "final"));
+    check_movement(fixture, &layout, learner.parameters());
     if let Some(lagging) = learner.lagging() {
         fixture.close("final_target", widen(lagging), &fixture.flat(&layout, "final_target"));
     }
     if balances {
         fixture.close("final/log_z", [learner.log_z()], &fixture.arrays["final/log_z"]);
+    }
+}
+
+/// How far each tensor moved in all updates, which is little beside what it was: a rate or a weight decay that is
+/// off by 1 % shows here.
+fn check_movement(fixture: &Fixture, layout: &Layout, parameters: &[f32]) {
+    let (before, after) = (fixture.flat(layout, "initial"), fixture.flat(layout, "final"));
+    for (name, tensor) in layout.tensors() {
+        let most = tensor.range().map(|i| (after[i] - before[i]).abs()).fold(0.0, f64::max);
+        for i in tensor.range() {
+            let (ours, theirs) = (f64::from(parameters[i]) - before[i], after[i] - before[i]);
+            let error = (ours - theirs).abs() / most;
+            assert!(error < 1e-3, "{}: {name} moved by {ours}, in PyTorch by {theirs}", fixture.name);
+        }
     }
 }
 

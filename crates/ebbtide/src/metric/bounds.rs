@@ -27,6 +27,14 @@ impl Estimate {
     }
 }
 
+impl Estimate {
+    /// The share of `count` in `n` independent draws: the mean of as many ones and zeros.
+    pub fn share(count: usize, n: usize) -> Self {
+        let value = count as f64 / n as f64;
+        Self { value, standard_error: (value * (1.0 - value) / (n as f64 - 1.0)).sqrt() }
+    }
+}
+
 /// What the log weights of generated trajectories say.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Importance {

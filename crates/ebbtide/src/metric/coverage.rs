@@ -1,18 +1,21 @@
 //! Mode coverage: which modes the samples reach, and in what proportion.
 
+use super::Estimate;
 use crate::target::Modes;
 
 /// How samples are spread over the known modes of a target.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Coverage {
     /// The share of the samples in each mode.
-    pub frequencies: Vec<f64>,
+    pub frequencies: Vec<Estimate>,
     /// The share of the samples that no mode claims.
-    pub unclaimed: f64,
+    pub unclaimed: Estimate,
     /// Modes with at least one sample.
     pub reached: usize,
-    /// −Σ f log f over the modes, as a share of that of the true weights: 1 when they agree.
+    /// −Σ f log f over the modes.
     pub entropy: f64,
+    /// The same of the true weights: what a perfect sampler has.
+    pub entropy_of_truth: f64,
     /// Half the sum of |f − weight| over the modes and the unclaimed: 0 when they agree, 1 at worst.
     pub total_variation: f64,
 }
@@ -30,23 +33,23 @@ impl Coverage {
                 None => lost += 1,
             }
         }
-        let n = (samples.len() / dim) as f64;
-        let frequencies: Vec<f64> = counts.iter().map(|&count| count as f64 / n).collect();
-        let unclaimed = lost as f64 / n;
-        let distance: f64 = frequencies.iter().zip(weights).map(|(f, w)| (f - w).abs()).sum();
-        let full = entropy(weights);
+        let n = samples.len() / dim;
+        let frequencies: Vec<Estimate> = counts.iter().map(|&count| Estimate::share(count, n)).collect();
+        let unclaimed = Estimate::share(lost, n);
+        let distance: f64 = frequencies.iter().zip(weights).map(|(f, w)| (f.value - w).abs()).sum();
         Self {
-            unclaimed,
             reached: counts.iter().filter(|&&count| count > 0).count(),
-            entropy: if full > 0.0 { entropy(&frequencies) / full } else { 1.0 },
-            total_variation: 0.5 * (distance + unclaimed),
+            entropy: entropy(frequencies.iter().map(|f| f.value)),
+            entropy_of_truth: entropy(weights.iter().copied()),
+            total_variation: 0.5 * (distance + unclaimed.value),
             frequencies,
+            unclaimed,
         }
     }
 }
 
-fn entropy(shares: &[f64]) -> f64 {
-    -shares.iter().filter(|&&share| share > 0.0).map(|share| share * share.ln()).sum::<f64>()
+fn entropy(shares: impl Iterator<Item = f64>) -> f64 {
+    -shares.filter(|&share| share > 0.0).map(|share| share * share.ln()).sum::<f64>()
 }
 
 #[cfg(test)]
@@ -70,10 +73,14 @@ mod tests {
     fn shares_are_counted() {
         let modes = Intervals([0.5, 0.25, 0.25]);
         let coverage = Coverage::new(&modes, &[0.1, 0.2, 1.5, 9.0], 1);
-        assert_eq!(coverage.frequencies, [0.5, 0.25, 0.0]);
-        assert_eq!((coverage.reached, coverage.unclaimed), (2, 0.25));
+        let shares: Vec<f64> = coverage.frequencies.iter().map(|f| f.value).collect();
+        assert_eq!(shares, [0.5, 0.25, 0.0]);
+        // √(p (1 − p) / (n − 1))
+        assert!((coverage.frequencies[0].standard_error - (0.25_f64 / 3.0).sqrt()).abs() < 1e-12);
+        assert_eq!((coverage.reached, coverage.unclaimed.value), (2, 0.25));
         assert!((coverage.total_variation - 0.25).abs() < 1e-12);
         let full = Coverage::new(&modes, &[0.1, 0.2, 1.5, 2.0], 1);
-        assert_eq!((full.entropy, full.total_variation, full.reached), (1.0, 0.0, 3));
+        assert_eq!((full.entropy, full.total_variation, full.reached), (full.entropy_of_truth, 0.0, 3));
+        assert!((full.entropy - 1.5 * 2.0_f64.ln()).abs() < 1e-12);
     }
 }

@@ -15,7 +15,7 @@ use crate::process::{
     Corrections, Destruction, Generation, GenerationVariance, Grid, GridError, Multiplier, TimeGrid,
 };
 use crate::target::Target;
-use crate::trajectory::Model;
+use crate::trajectory::{Model, Tile};
 
 /// A training as asked for. [`Config::validate`] turns it into one that can be run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -119,6 +119,11 @@ pub enum ConfigError {
         /// What to do instead.
         advice: &'static str,
     },
+    /// No machine could hold it.
+    #[error(
+        "this training would take more than a tebibyte of memory; reduce the batch, the steps, the network or the replay capacity"
+    )]
+    TooLarge,
     /// The target has no coordinates.
     #[error("the target has dimension 0; there is nothing to sample")]
     NoDimension,
@@ -155,6 +160,9 @@ impl ValidConfig {
     }
 }
 
+/// A tebibyte of single-precision numbers.
+const MOST_NUMBERS: usize = 1 << 38;
+
 fn require(holds: bool, setting: &'static str, value: f64, range: &'static str) -> Result<(), ConfigError> {
     if holds { Ok(()) } else { Err(ConfigError::Range { setting, value, range }) }
 }
@@ -187,6 +195,7 @@ impl Config {
         }
         self.check_numbers()?;
         self.check_combinations()?;
+        self.check_size(target.dim())?;
         if target.differentiable().is_none() {
             if self.generation_objective == GenerationObjective::ReverseKl {
                 let advice = "use trajectory balance (a `tb-` method)";
@@ -267,6 +276,30 @@ impl Config {
             below_2_to_the_32("local-search.capacity", search.capacity)?;
         }
         Ok(())
+    }
+
+    /// A rough count of the numbers that a training keeps at all times, every product checked.
+    fn check_size(&self, dim: usize) -> Result<(), ConfigError> {
+        let (h, depth, steps) = (self.network.width, self.network.depth, self.grid.steps());
+        let count = || {
+            let square = h.checked_mul(h)?;
+            let trunk = square.checked_mul(depth.checked_add(6)?)?.checked_add(h.checked_mul(dim)?)?;
+            let parameters = trunk.checked_add(h.checked_mul(dim)?.checked_mul(4)?)?;
+            // Both trunks, moments and a gradient of either loss for each of eight lanes.
+            let weights = parameters.checked_mul(32)?;
+            let path = steps.checked_mul(dim)?;
+            let paths = self.batch.checked_mul(path)?.checked_mul(2)?;
+            let replay = self.replay.capacity.checked_mul(path.checked_add(6)?)?;
+            let rows = Tile::trajectories(steps.max(1)).checked_mul(steps)?.checked_mul(8)?;
+            let tiles =
+                rows.checked_mul(h.checked_mul(depth.checked_add(3)?)?.checked_add(dim)?)?.checked_mul(2)?;
+            let replay = if self.replay.ratio > 0 { replay } else { 0 };
+            weights.checked_add(paths)?.checked_add(replay)?.checked_add(tiles)
+        };
+        match count() {
+            Some(numbers) if numbers <= MOST_NUMBERS => Ok(()),
+            _ => Err(ConfigError::TooLarge),
+        }
     }
 
     fn check_combinations(&self) -> Result<(), ConfigError> {

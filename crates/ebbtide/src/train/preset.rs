@@ -90,6 +90,49 @@ mod tests {
     use super::*;
     use crate::target::Target;
 
+    /// σ², harmonic grid, decay, lrφ / lrθ at T = 5 and 10, exploration, width and depth: as the paper has them.
+    type Row = (NamedTarget, f32, bool, f64, [f64; 2], f64, usize, usize);
+
+    const PAPER: [Row; 9] = [
+        (NamedTarget::Gmm25, 5.0, true, 0.99988, [1.0, 1.0], 0.3, 64, 2),
+        (NamedTarget::SlightlyDistortedGmm25, 5.0, true, 0.9999, [1.0, 1.0], 0.3, 64, 2),
+        (NamedTarget::DistortedGmm25, 5.0, true, 0.9999, [1.0, 1.0], 0.3, 64, 2),
+        (NamedTarget::Gmm125, 5.0, true, 0.9999, [1.0, 1.0], 0.3, 64, 2),
+        (NamedTarget::Gmm40, 5.0, true, 0.99988, [1.0, 1.0], 0.3, 64, 2),
+        (NamedTarget::EasyFunnel, 1.0, false, 0.9999, [1.0, 1.0], 0.2, 64, 2),
+        (NamedTarget::HardFunnel, 1.0, false, 0.9999, [1e-3, 1e-3], 0.2, 64, 2),
+        (NamedTarget::Manywell, 1.0, false, 0.9999, [1e-5, 1e-4], 0.1, 256, 4),
+        (NamedTarget::DistortedManywell, 1.0, false, 0.9999, [1e-5, 1e-4], 0.1, 256, 4),
+    ];
+
+    #[test]
+    fn presets_are_the_papers() {
+        for (target, sigma_squared, harmonic, decay, ratios, exploration, width, depth) in PAPER {
+            for (steps, ratio) in [5, 10].into_iter().zip(ratios) {
+                let preset = Config::preset(target, Method::TbTb, steps);
+                let grid = if harmonic { Grid::Harmonic(steps) } else { Grid::Uniform(steps) };
+                assert_eq!((preset.grid, preset.sigma_squared), (grid, sigma_squared), "{target}");
+                assert_eq!((preset.network.width, preset.network.depth), (width, depth), "{target}");
+                assert_eq!(
+                    (preset.exploration.factor, preset.exploration.anneal),
+                    (exploration, 10_000),
+                    "{target}"
+                );
+                let optimisation = preset.optimisation;
+                assert_eq!((optimisation.decay, optimisation.generation_rate), (decay, 1e-3), "{target}");
+                assert!((optimisation.destruction_rate / (1e-3 * ratio) - 1.0).abs() < 1e-12, "{target}");
+                assert_eq!(
+                    (preset.iterations, preset.batch, preset.replay.ratio),
+                    (25_000, 512, 2),
+                    "{target}"
+                );
+                let on_policy = Config::preset(target, Method::PisTlm, steps);
+                assert_eq!((on_policy.replay.ratio, on_policy.exploration.factor), (0, 0.0), "{target}");
+                assert_eq!(on_policy.local_search, None, "{target}");
+            }
+        }
+    }
+
     #[test]
     fn every_preset_is_valid() {
         for target in NamedTarget::ALL {
