@@ -73,11 +73,25 @@ impl Differentiator {
             self.live.forward(&self.model, weights.live);
             let live = Network { parameters: weights.live, prelude: &self.live };
             log_probs(&mut self.lanes, &self.model, live, batch.trajectories, generation, destruction);
-            let other = weights.lagging.unwrap_or(weights.live);
-            self.lagging.forward(&self.model, other);
-            let other = Network { parameters: other, prelude: &self.lagging };
-            let lanes = &mut self.lanes;
-            log_probs(lanes, &self.model, other, batch.trajectories, lagging_generation, lagging_destruction);
+            match weights.lagging {
+                Some(parameters) => {
+                    self.lagging.forward(&self.model, parameters);
+                    let lagging = Network { parameters, prelude: &self.lagging };
+                    let (model, paths) = (&self.model, batch.trajectories);
+                    log_probs(
+                        &mut self.lanes,
+                        model,
+                        lagging,
+                        paths,
+                        lagging_generation,
+                        lagging_destruction,
+                    );
+                }
+                None => {
+                    lagging_generation.clone_from(generation);
+                    lagging_destruction.clone_from(destruction);
+                }
+            }
             let centre = |generation: &[f64], destruction: &[f64]| {
                 let ratios = generation.iter().zip(destruction).zip(batch.log_density);
                 let ratios = ratios.map(|((g, d), density)| g - d - density);

@@ -5,7 +5,7 @@ use crate::network::{Part, Process, Sink, backward};
 use crate::trajectory::{Model, Network};
 
 impl Tile {
-    /// One coordinate's f and v at a time, from the heads' outputs, or from the origin's.
+    /// Fills the scratch with what the generation head says at the origin about one coordinate.
     fn fill_origin(&mut self, model: &Model, network: Network, coordinate: usize) {
         let raw = network.prelude.origin_raw();
         self.scratch.drift[..self.count].fill(raw[coordinate]);
