@@ -30,7 +30,7 @@ impl Progress {
         let display = if quiet {
             Display::Silent
         } else if io::stderr().is_terminal() {
-            let style = ProgressStyle::with_template("{bar:24} {pos}/{len}  {per_sec}  left {eta}  {msg}")
+            let style = ProgressStyle::with_template("{bar:16} {pos}/{len}  left {eta}  {wide_msg}")
                 .unwrap_or_else(|_| ProgressStyle::default_bar());
             Display::Live(ProgressBar::new(iterations).with_style(style))
         } else {
@@ -51,8 +51,9 @@ impl Progress {
     /// Takes note of an iteration.
     pub fn stepped(&mut self, report: &Report) {
         let done = report.iteration;
+        let rate = done as f64 / self.begun.elapsed().as_secs_f64();
         let message = |bounds: &str| {
-            let mut text = "loss".to_owned();
+            let mut text = format!("{rate:.1} it/s  loss");
             if let Some(loss) = report.generation_loss {
                 text += &format!(" {loss:.3}");
             }
@@ -71,10 +72,9 @@ impl Progress {
             Display::Lines { last } => {
                 if last.elapsed() >= LINE_EVERY || done == self.iterations {
                     *last = Instant::now();
-                    let rate = done as f64 / self.begun.elapsed().as_secs_f64();
                     let left = (self.iterations - done) as f64 / rate;
                     let share = format!("{done}/{}", self.iterations);
-                    eprintln!("{share}  {rate:.1} it/s  left {left:.0} s  {}", message(&self.bounds));
+                    eprintln!("{share}  left {left:.0} s  {}", message(&self.bounds));
                 }
             }
             Display::Silent => {}
