@@ -6,7 +6,7 @@ mod user;
 use std::sync::Arc;
 
 use ebbtide::objective::Method;
-use ebbtide::train::{Config, LocalSearch, Schedule, Trainer};
+use ebbtide::train::{Config, LikelihoodSource, LocalSearch, Schedule, Trainer};
 use open::{Open, open};
 use user::Gaussian;
 
@@ -47,10 +47,14 @@ fn updates_are_one_fresh_some_replayed_and_one_destroyed() {
 }
 
 #[test]
-fn trajectory_likelihood_learns_from_fresh_trajectories_alone() {
-    let state = trained(&config(Method::TbTlm), 9);
-    assert_eq!(state.learner.generation.steps, 9 * 4);
-    assert_eq!(state.learner.destruction.steps, 9);
+fn trajectory_likelihood_learns_from_generated_trajectories_alone() {
+    for (source, updates) in [(LikelihoodSource::Fresh, 9), (LikelihoodSource::Generated, 9 * 3)] {
+        let mut config = config(Method::TbTlm);
+        config.likelihood_source = source;
+        let state = trained(&config, 9);
+        assert_eq!(state.learner.generation.steps, 9 * 4);
+        assert_eq!(state.learner.destruction.steps, updates, "{source:?}");
+    }
 }
 
 #[test]

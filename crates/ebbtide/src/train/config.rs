@@ -45,6 +45,8 @@ pub struct Config {
     pub generation_objective: GenerationObjective,
     /// How the destruction process learns; `None` if and only if it is fixed.
     pub destruction_objective: Option<DestructionObjective>,
+    /// What trajectory likelihood learns from, where it is the destruction objective.
+    pub likelihood_source: LikelihoodSource,
     /// Gradients to steps.
     pub optimisation: Optimisation,
     /// τ of the lagging networks; `None` for no lag.
@@ -69,6 +71,16 @@ pub struct NetworkOptions {
     pub depth: usize,
     /// Shared or separate.
     pub backbone: Backbone,
+}
+
+/// Which trajectories trajectory likelihood looks at: those of the current generation process, more or less.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LikelihoodSource {
+    /// The fresh batch of each iteration.
+    Fresh,
+    /// Fresh and replayed batches; what is replayed was generated a few iterations ago.
+    Generated,
 }
 
 /// Whether the bound C₂ of the destruction process stays the same.
@@ -314,11 +326,12 @@ impl Config {
             _ => {}
         }
         let likelihood = self.destruction_objective == Some(DestructionObjective::TrajectoryLikelihood);
-        let others = self.replay.ratio > 0 || self.local_search.is_some();
-        if likelihood && others && self.optimisation.arrangement == Arrangement::Single {
+        let unseen_replay = self.replay.ratio > 0 && self.likelihood_source == LikelihoodSource::Fresh;
+        let unseen = unseen_replay || self.local_search.is_some();
+        if likelihood && unseen && self.optimisation.arrangement == Arrangement::Single {
             return contradiction(
                 "a single optimiser would move the destruction process in updates that it does not learn from: \
-                 trajectory likelihood looks at fresh trajectories only; use separate optimisers",
+                 trajectory likelihood looks at generated trajectories only; use separate optimisers",
             );
         }
         let learns_log_z = self.generation_objective == GenerationObjective::TrajectoryBalance;

@@ -19,7 +19,9 @@ mod trainer;
 
 pub use adam::{Adam, clip_scale, norm};
 pub use archive::Archive;
-pub use config::{BoundSchedule, Config, ConfigError, NetworkOptions, Schedule, ValidConfig};
+pub use config::{
+    BoundSchedule, Config, ConfigError, LikelihoodSource, NetworkOptions, Schedule, ValidConfig,
+};
 pub use exploration::{Exploration, ExplorationForm};
 pub use gradient::{Batch, Differentiator, Losses, Objectives, Weights};
 pub use learner::{Arrangement, Learner, Norms, Optimisation};

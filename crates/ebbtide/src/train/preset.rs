@@ -1,6 +1,6 @@
 //! The paper's settings for each of its targets and methods.
 
-use super::config::{BoundSchedule, Config, NetworkOptions, Schedule};
+use super::config::{BoundSchedule, Config, LikelihoodSource, NetworkOptions, Schedule};
 use super::exploration::Exploration;
 use super::learner::Optimisation;
 use super::local_search::LocalSearch;
@@ -38,6 +38,7 @@ impl Config {
             network: NetworkOptions { width: 64, depth: 2, backbone: Backbone::Shared },
             generation_objective: method.generation(),
             destruction_objective: method.destruction(),
+            likelihood_source: LikelihoodSource::Fresh,
             optimisation: Optimisation::default(),
             target_network: Some(0.05),
             replay: ReplayOptions { ratio: if on_policy { 0 } else { 2 }, ..ReplayOptions::default() },

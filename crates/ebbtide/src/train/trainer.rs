@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::archive::Archive;
-use super::config::{BoundSchedule, Config, Schedule, ValidConfig};
+use super::config::{BoundSchedule, Config, LikelihoodSource, Schedule, ValidConfig};
 use super::gradient::{Batch, Differentiator, Losses, Objectives};
 use super::replay::Drawn;
 use super::report::{Report, RestoreError, TrainError};
@@ -248,7 +248,7 @@ impl Trainer {
         replay.draw(&mut stream, &options, &mut buffers.trajectories, &mut buffers.drawn);
         std::mem::swap(&mut buffers.log_density, &mut buffers.drawn.log_density);
         let importance = std::mem::take(&mut buffers.drawn.importance);
-        let losses = self.learn(Some(&importance), self.off_policy_destruction())?;
+        let losses = self.learn(Some(&importance), self.replayed_objective())?;
         self.buffers.drawn.importance = importance;
         if let Some(replay) = &mut self.state.replay {
             let priorities = self.differentiator.residuals().map(|residual| 0.5 * residual * residual);
@@ -277,7 +277,7 @@ impl Trainer {
         draw_noise(lanes, model, address, batch, &mut buffers.noise);
         let network = Network { parameters, prelude };
         simulate_backward(lanes, model, network, &buffers.noise, &mut buffers.trajectories);
-        let losses = self.learn(None, self.off_policy_destruction())?;
+        let losses = self.learn(None, self.destroyed_objective())?;
         let norm = self.descend(&losses)?;
         if self.valid.config().schedule == Schedule::Alternating {
             report.generation_loss = losses.generation;
@@ -287,9 +287,16 @@ impl Trainer {
         Ok(())
     }
 
-    /// What the destruction process learns from trajectories that generation did not just draw: trajectory
-    /// likelihood is about the current generation process alone.
-    fn off_policy_destruction(&self) -> Option<DestructionObjective> {
+    /// What the destruction process learns from replayed trajectories.
+    fn replayed_objective(&self) -> Option<DestructionObjective> {
+        let sees = self.config().likelihood_source == LikelihoodSource::Generated;
+        self.config()
+            .destruction_objective
+            .filter(|objective| sees || *objective != DestructionObjective::TrajectoryLikelihood)
+    }
+
+    /// What the destruction process learns from paths that it made itself: their likelihood tells it nothing.
+    fn destroyed_objective(&self) -> Option<DestructionObjective> {
         self.config()
             .destruction_objective
             .filter(|objective| *objective != DestructionObjective::TrajectoryLikelihood)
