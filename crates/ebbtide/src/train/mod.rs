@@ -26,7 +26,7 @@ pub use exploration::{Exploration, ExplorationForm};
 pub use gradient::{Batch, Differentiator, Losses, Objectives, Weights};
 pub use learner::{Arrangement, Learner, Norms, Optimisation};
 pub use local_search::{Finds, LocalSearch};
-pub use replay::{Drawn, Replay, ReplayOptions};
+pub use replay::{CorrectionReference, Drawn, Replay, ReplayOptions};
 pub use report::{Report, RestoreError, TrainError};
 pub use state::State;
 pub use sum_tree::SumTree;

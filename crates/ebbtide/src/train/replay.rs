@@ -19,11 +19,32 @@ pub struct ReplayOptions {
     pub priority_exponent: f64,
     /// β: how far importance weights correct for the drawing.
     pub correction_exponent: f64,
+    /// The smallest priority that they are relative to.
+    pub reference: CorrectionReference,
+}
+
+/// Among which trajectories the smallest priority is looked for: the one whose importance weight is 1.
+///
+/// A buffer of thousands always has one whose loss is next to nothing. Beside it all others weigh little, and
+/// replayed updates hardly count beside fresh ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CorrectionReference {
+    /// Those of the batch that was drawn.
+    Batch,
+    /// All that the buffer holds.
+    Buffer,
 }
 
 impl Default for ReplayOptions {
     fn default() -> Self {
-        Self { ratio: 2, capacity: 5000, priority_exponent: 1.0, correction_exponent: 0.1 }
+        Self {
+            ratio: 2,
+            capacity: 5000,
+            priority_exponent: 1.0,
+            correction_exponent: 0.1,
+            reference: CorrectionReference::Batch,
+        }
     }
 }
 
@@ -32,8 +53,8 @@ const FLOOR: f64 = 1e-8;
 
 /// A ring of trajectories with priorities.
 ///
-/// P(i) ∝ qᵢ with qᵢ = (pᵢ + 1e-8)^α, drawn with replacement; importance weight (qᵢ / min q)^−β, so at most 1. A new
-/// trajectory gets the largest priority seen so far.
+/// P(i) ∝ qᵢ with qᵢ = (pᵢ + 1e-8)^α, drawn with replacement; importance weight (qᵢ / min q)^−β, so at most 1, with the
+/// smallest q of the batch or of the buffer. A new trajectory gets the largest priority seen so far.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Replay {
     path_len: usize,
@@ -123,15 +144,19 @@ impl Replay {
         drawn.log_density.clear();
         drawn.importance.clear();
         drawn.places.clear();
-        let smallest = self.tree.smallest();
         for i in 0..trajectories.len() {
             let place = self.tree.find(stream.uniform() * self.tree.total());
             trajectories.path_mut(i).copy_from_slice(&self.paths[place * self.path_len..][..self.path_len]);
-            let correction = (self.tree.get(place) / smallest).powf(-options.correction_exponent);
             drawn.log_density.push(self.log_density[place]);
-            drawn.importance.push(correction as f32);
             drawn.places.push(place);
         }
+        let weights = || drawn.places.iter().map(|&place| self.tree.get(place));
+        let smallest = match options.reference {
+            CorrectionReference::Batch => weights().fold(f64::INFINITY, f64::min),
+            CorrectionReference::Buffer => self.tree.smallest(),
+        };
+        let correction = |weight: f64| (weight / smallest).powf(-options.correction_exponent) as f32;
+        drawn.importance.extend(weights().map(correction));
     }
 
     /// Gives drawn trajectories their new priorities.
@@ -177,21 +202,28 @@ mod tests {
     #[test]
     fn frequencies_and_weights_follow_the_formulas() {
         let priorities: [f64; 5] = [0.5, 1.0, 2.0, 4.0, 0.0];
-        for (alpha, beta) in [(1.0, 0.1), (0.6, 0.4), (0.0, 1.0)] {
+        let (batch, buffer) = (CorrectionReference::Batch, CorrectionReference::Buffer);
+        for (alpha, beta, reference) in
+            [(1.0, 0.1, buffer), (0.6, 0.4, buffer), (0.0, 1.0, buffer), (1.0, 0.1, batch)]
+        {
             let options = ReplayOptions {
                 priority_exponent: alpha,
                 correction_exponent: beta,
+                reference,
                 ..ReplayOptions::default()
             };
             let replay = filled(&priorities, &options);
             let weights = priorities.map(|p| (p + 1e-8).powf(alpha));
-            let (total, smallest) =
-                (weights.iter().sum::<f64>(), weights.into_iter().fold(f64::MAX, f64::min));
+            let total = weights.iter().sum::<f64>();
             let count = 200_000;
             let mut trajectories = Trajectories::new(count, 1, 1);
             let mut drawn = Drawn::default();
             let mut stream = Address::new(7, Purpose::Replay, 0).stream(0);
             replay.draw(&mut stream, &options, &mut trajectories, &mut drawn);
+            // The last has a priority of zero: with α = 1 it is in the buffer, but in no batch.
+            let drawn_or_held = |place: &usize| reference == buffer || drawn.places.contains(place);
+            let smallest = (0..5).filter(drawn_or_held).map(|place| weights[place]).fold(f64::MAX, f64::min);
+            assert!(reference == buffer || smallest == 0.5 + 1e-8);
             let mut seen = [0_usize; 5];
             for i in 0..count {
                 let place = drawn.places[i];
