@@ -510,7 +510,7 @@ prop_compose! {
         (optimisation.clip, optimisation.decay) = (clip, decay);
         config.target_network = target_network;
         if let (true, Some((ratio, capacity, priority_exponent, correction_exponent))) = (loose || !on_policy, replay) {
-            config.replay = ReplayOptions { ratio, capacity, priority_exponent, correction_exponent };
+            config.replay = ReplayOptions { ratio, capacity, priority_exponent, correction_exponent, ..ReplayOptions::default() };
         }
         if let (true, Some((factor, anneal, scale, each))) = (loose || !on_policy, exploration) {
             let form = if each { ExplorationForm::StepDeviation } else { rate(scale) };

@@ -106,7 +106,7 @@ fn relative_residuals(target: &dyn Target, sampler: &mut Sampler, trajectories: 
     let log_z = target.log_z().expect("known");
     let logs = sampler.log_probs(trajectories);
     let both = logs.generation.iter().zip(&logs.destruction).zip(&log_density);
-    both.map(|((g, d), &l)| (log_z + g - d - f64::from(l)) / (1.0 + g.abs() + d.abs())).collect()
+    both.map(|((g, d), &l)| (log_z + g - d - l) / (1.0 + g.abs() + d.abs())).collect()
 }
 
 #[test]
@@ -245,7 +245,7 @@ fn the_soft_value_is_the_elbo_is_log_z_less_the_divergence() {
         target.log_density(&ends, &mut rewards).expect("a density");
         let logs = sampler.log_probs(&trajectories);
         let returns: Vec<f64> =
-            (0..count).map(|i| logs.destruction[i] - logs.generation[i] + f64::from(rewards[i])).collect();
+            (0..count).map(|i| logs.destruction[i] - logs.generation[i] + rewards[i]).collect();
         let value = Estimate::mean(&returns);
         assert!((value.value - elbo.value).abs() < 1e-9, "V {value:?} is the ELBO {elbo:?}");
 

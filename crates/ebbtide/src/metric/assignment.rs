@@ -72,10 +72,10 @@ impl CostMatrix {
 /// a matching that uses only pairs with uᵢ + vⱼ = cᵢⱼ reaches the bound.
 ///
 /// Three ideas find them. A thinned problem is solved first, and its potentials, extended to all columns,
-/// are the prices an auction starts from ([`super::auction`]). The auction's prices are nearly
+/// are the prices an auction starts from (`auction`). The auction's prices are nearly
 /// optimal, so that the shortest augmenting paths which make the matching exact are short
-/// ([`super::shortest_path`]). Both look at a row's few affordable columns instead of all of them
-/// ([`super::shortlist`]).
+/// (`shortest_path`). Both look at a row's few affordable columns instead of all of them
+/// (`shortlist`).
 ///
 /// 2048 points against 2048 of mixtures, Gaussians and funnels take 0.1 to 0.5 s on one core, distances
 /// included; the network simplex of POT 0.9.7 takes 0.45 to 1.3 s, and the `lapjv` crate, 0.3.0, 0.3 to 13 s.

@@ -1,6 +1,6 @@
 //! The network: encoders of time and state, a GELU backbone, and a linear head for each process.
 //!
-//! Written out by hand, forwards and backwards, over tiles of rows (see [`trunk`]). Activations are
+//! Written out by hand, forwards and backwards, over tiles of rows. Activations are
 //! stored by feature, `[feature][row]`, so that every inner loop runs over contiguous rows.
 
 mod layout;

@@ -18,7 +18,7 @@ use crate::stream::{Address, Stream};
 ///
 /// let mut value = [0.0];
 /// Funnel::easy().log_density(&[0.0; 10], &mut value)?;
-/// assert!((value[0] + 5.0 * std::f32::consts::TAU.ln()).abs() < 1e-5);
+/// assert!((value[0] + 5.0 * std::f64::consts::TAU.ln()).abs() < 1e-5);
 /// # Ok::<(), ebbtide::target::TargetError>(())
 /// ```
 #[derive(Clone, Debug)]

@@ -23,7 +23,7 @@ use crate::stream::{Address, Stream};
 /// let pair = Mixture::isotropic(1, &[-3.0, 3.0], 0.5)?;
 /// let mut value = [0.0];
 /// pair.log_density(&[3.0], &mut value)?;
-/// assert!((value[0] - (0.5 / std::f32::consts::PI.sqrt()).ln()).abs() < 1e-6);
+/// assert!((value[0] - (0.5 / std::f64::consts::PI.sqrt()).ln()).abs() < 1e-6);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
