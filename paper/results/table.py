@@ -15,8 +15,8 @@ METHODS = {
     "tb-tb": "TBθ,φ",
 }
 SETS = {
-    "runs-batch.jsonl": "## Importance weights of replay relative to the batch (the default)",
-    "runs-buffer.jsonl": "## Importance weights of replay relative to the whole buffer",
+    "runs.jsonl": "## As configured by default",
+    "runs-replay-in-full.jsonl": "## Replay in full: `replay.reference = batch`, `likelihood_source = generated`",
 }
 COLUMNS = """\
 | target | method | ELBO | paper | EUBO | paper | W2 | paper | floor | ESS | modes | time |

@@ -38,7 +38,7 @@ impl Config {
             network: NetworkOptions { width: 64, depth: 2, backbone: Backbone::Shared },
             generation_objective: method.generation(),
             destruction_objective: method.destruction(),
-            likelihood_source: LikelihoodSource::Generated,
+            likelihood_source: LikelihoodSource::Fresh,
             optimisation: Optimisation::default(),
             target_network: Some(0.05),
             replay: ReplayOptions { ratio: if on_policy { 0 } else { 2 }, ..ReplayOptions::default() },

@@ -43,7 +43,7 @@ impl Default for ReplayOptions {
             capacity: 5000,
             priority_exponent: 1.0,
             correction_exponent: 0.1,
-            reference: CorrectionReference::Batch,
+            reference: CorrectionReference::Buffer,
         }
     }
 }
