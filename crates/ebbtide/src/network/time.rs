@@ -1,7 +1,7 @@
 //! The time half of the network: run once for each grid point, it ends as a bias of the first layer.
 
+use super::activation::activate;
 use super::layout::Trunk;
-use super::trunk::activate;
 use crate::numeric::matrix::{Matrix, MatrixMut, Write, multiply};
 
 /// Time features, encodings and per-time biases of one trunk, at all grid points.
@@ -10,7 +10,7 @@ use crate::numeric::matrix::{Matrix, MatrixMut, Write, multiply};
 /// phases φ. They go through linear, GELU, linear, GELU and the time half of the first backbone layer;
 /// what comes out is added to the state half as a bias that depends on the time alone.
 ///
-/// Everything is stored `[feature][time]`, but for the biases, `[time][feature]`.
+/// Everything is stored `[time][feature]`.
 pub struct TimePass {
     times: Vec<f64>,
     width: usize,
@@ -34,8 +34,8 @@ impl Activation {
     }
 
     /// Adds a bias for each feature, then applies GELU.
-    fn apply(&mut self, bias: &[f32], rows: usize) {
-        activate(&mut self.value, Some(&mut self.slope), bias, bias.len(), rows);
+    fn apply(&mut self, bias: &[f32]) {
+        activate(&mut self.value, Some(&mut self.slope), bias, bias.len());
     }
 }
 
@@ -67,22 +67,22 @@ impl TimePass {
             let frequency = frequency(k, h);
             for (i, &time) in self.times.iter().enumerate() {
                 let (sine, cosine) = (frequency * time + f64::from(phase)).sin_cos();
-                self.features[k * rows + i] = sine as f32;
-                self.features[(h + k) * rows + i] = cosine as f32;
+                self.features[2 * h * i + k] = sine as f32;
+                self.features[2 * h * i + h + k] = cosine as f32;
             }
         }
-        let below = Matrix::by_columns(&self.features, rows, 2 * h, rows);
+        let below = Matrix::by_rows(&self.features, rows, 2 * h);
         let weight = Matrix::by_rows(trunk.time[0].weight.of(parameters), 2 * h, h);
-        multiply(MatrixMut::by_columns(&mut self.first.value, rows, h, rows), Write::Replace, below, weight);
-        self.first.apply(trunk.time[0].bias.of(parameters), rows);
-        let below = Matrix::by_columns(&self.first.value, rows, h, rows);
+        multiply(MatrixMut::by_rows(&mut self.first.value, rows, h), Write::Replace, below, weight);
+        self.first.apply(trunk.time[0].bias.of(parameters));
+        let below = Matrix::by_rows(&self.first.value, rows, h);
         let weight = Matrix::by_rows(trunk.time[1].weight.of(parameters), h, h);
-        multiply(MatrixMut::by_columns(&mut self.second.value, rows, h, rows), Write::Replace, below, weight);
-        self.second.apply(trunk.time[1].bias.of(parameters), rows);
+        multiply(MatrixMut::by_rows(&mut self.second.value, rows, h), Write::Replace, below, weight);
+        self.second.apply(trunk.time[1].bias.of(parameters));
         for row in self.biases.chunks_exact_mut(h) {
             row.copy_from_slice(trunk.first_time.bias.of(parameters));
         }
-        let below = Matrix::by_columns(&self.second.value, rows, h, rows);
+        let below = Matrix::by_rows(&self.second.value, rows, h);
         let weight = Matrix::by_rows(trunk.first_time.weight.of(parameters), h, h);
         multiply(MatrixMut::by_rows(&mut self.biases, rows, h), Write::Add, below, weight);
     }
@@ -97,38 +97,29 @@ impl TimePass {
     ) {
         let (h, rows) = (self.width, self.times.len());
         let above = Matrix::by_rows(bias_gradient, rows, h);
-        for row in bias_gradient.chunks_exact(h) {
-            for (sum, value) in trunk.first_time.bias.of_mut(gradient).iter_mut().zip(row) {
-                *sum += value;
-            }
-        }
+        sum_rows(trunk.first_time.bias.of_mut(gradient), bias_gradient);
         accumulate(trunk.first_time.weight.of_mut(gradient), &self.second.value, h, above, rows);
         let weight = Matrix::by_rows(trunk.first_time.weight.of(parameters), h, h).transposed();
-        multiply(MatrixMut::by_columns(&mut self.delta, rows, h, rows), Write::Replace, above, weight);
+        multiply(MatrixMut::by_rows(&mut self.delta, rows, h), Write::Replace, above, weight);
         scale(&mut self.delta, &self.second.slope);
 
-        sum_rows(trunk.time[1].bias.of_mut(gradient), &self.delta, rows);
-        let above = Matrix::by_columns(&self.delta, rows, h, rows);
+        sum_rows(trunk.time[1].bias.of_mut(gradient), &self.delta);
+        let above = Matrix::by_rows(&self.delta, rows, h);
         accumulate(trunk.time[1].weight.of_mut(gradient), &self.first.value, h, above, rows);
         let weight = Matrix::by_rows(trunk.time[1].weight.of(parameters), h, h).transposed();
-        let below = MatrixMut::by_columns(&mut self.delta_below, rows, h, rows);
+        let below = MatrixMut::by_rows(&mut self.delta_below, rows, h);
         multiply(below, Write::Replace, above, weight);
         self.delta.copy_from_slice(&self.delta_below[..h * rows]);
         scale(&mut self.delta, &self.first.slope);
 
-        sum_rows(trunk.time[0].bias.of_mut(gradient), &self.delta, rows);
-        let above = Matrix::by_columns(&self.delta, rows, h, rows);
+        sum_rows(trunk.time[0].bias.of_mut(gradient), &self.delta);
+        let above = Matrix::by_rows(&self.delta, rows, h);
         accumulate(trunk.time[0].weight.of_mut(gradient), &self.features, 2 * h, above, rows);
         let weight = Matrix::by_rows(trunk.time[0].weight.of(parameters), 2 * h, h).transposed();
-        multiply(
-            MatrixMut::by_columns(&mut self.delta_below, rows, 2 * h, rows),
-            Write::Replace,
-            above,
-            weight,
-        );
+        multiply(MatrixMut::by_rows(&mut self.delta_below, rows, 2 * h), Write::Replace, above, weight);
         for (k, sum) in trunk.phase.of_mut(gradient).iter_mut().enumerate() {
             for i in 0..rows {
-                let (sine, cosine) = (k * rows + i, (h + k) * rows + i);
+                let (sine, cosine) = (2 * h * i + k, 2 * h * i + h + k);
                 *sum += self.delta_below[sine] * self.features[cosine];
                 *sum -= self.delta_below[cosine] * self.features[sine];
             }
@@ -144,7 +135,7 @@ fn frequency(k: usize, h: usize) -> f64 {
 /// gradient += activationsᵀ above
 fn accumulate(gradient: &mut [f32], activations: &[f32], inputs: usize, above: Matrix, rows: usize) {
     let outputs = gradient.len() / inputs;
-    let below = Matrix::by_columns(activations, rows, inputs, rows).transposed();
+    let below = Matrix::by_rows(activations, rows, inputs).transposed();
     multiply(MatrixMut::by_rows(gradient, inputs, outputs), Write::Add, below, above);
 }
 
@@ -154,8 +145,10 @@ fn scale(delta: &mut [f32], slope: &[f32]) {
     }
 }
 
-fn sum_rows(gradient: &mut [f32], delta: &[f32], rows: usize) {
-    for (sum, column) in gradient.iter_mut().zip(delta.chunks_exact(rows)) {
-        *sum += column.iter().sum::<f32>();
+fn sum_rows(gradient: &mut [f32], delta: &[f32]) {
+    for row in delta.chunks_exact(gradient.len()) {
+        for (sum, value) in gradient.iter_mut().zip(row) {
+            *sum += value;
+        }
     }
 }

@@ -2,7 +2,8 @@
 
 use super::Model;
 use crate::network::{
-    Activations, Descent, Part, Process, RowBlocks, Sink, TimePass, backward, forward, head_forward,
+    Activations, Descent, Direction, PackedNetwork, Part, Process, RowBlocks, Sink, TimePass, backward,
+    forward, head_forward,
 };
 
 /// Weights, with the prelude computed from them.
@@ -17,8 +18,9 @@ pub struct Network<'a> {
 /// The part of an evaluation that is the same for all trajectories.
 ///
 /// Time enters the network as a bias, one for each grid point. And all trajectories begin at x_0 = 0, so
-/// the generation head is asked about the origin once.
+/// the generation head is asked about the origin once. Weights are arranged for products here, once for all lanes.
 pub struct Prelude {
+    packed: PackedNetwork,
     time: Vec<TimePass>,
     origin_state: Vec<f32>,
     origin: Activations,
@@ -34,24 +36,33 @@ impl Prelude {
         let shape = model.layout.shape;
         let times = model.grid.times();
         Self {
+            packed: PackedNetwork::new(&model.layout),
             time: model.layout.trunks.iter().map(|_| TimePass::new(times, shape.width)).collect(),
             origin_state: vec![0.0; shape.dim],
             origin: Activations::new(shape.width, shape.depth, 1),
             origin_raw: vec![0.0; shape.generation_outputs],
-            descent: Descent::new(shape.width, 1),
+            descent: Descent::new(shape.width, shape.dim, shape.generation_outputs, 1),
         }
     }
 
-    /// Computes everything for these parameters.
-    pub fn forward(&mut self, model: &Model, parameters: &[f32]) {
+    /// Computes everything for these parameters, for passes in these directions.
+    pub fn forward(&mut self, model: &Model, parameters: &[f32], direction: Direction) {
+        self.packed.pack(&model.layout, parameters, direction);
         for (time, trunk) in self.time.iter_mut().zip(&model.layout.trunks) {
             time.forward(trunk, parameters);
         }
         let head = model.layout.generation;
         let trunk = &model.layout.trunks[head.trunk];
         let biases = self.time[head.trunk].biases();
-        forward(trunk, parameters, biases, ORIGIN, &self.origin_state, &mut self.origin, true);
-        head_forward(head, parameters, ORIGIN, 0..1, &self.origin, &mut self.origin_raw);
+        let (packed, state) = (self.packed.trunk(head.trunk), &self.origin_state);
+        forward(trunk, packed, parameters, biases, ORIGIN, state, &mut self.origin, true);
+        let packed = self.packed.head(Process::Generation);
+        head_forward(head, packed, parameters, 0..1, &self.origin, &mut self.origin_raw);
+    }
+
+    /// The weights, arranged for products.
+    pub fn packed(&self) -> &PackedNetwork {
+        &self.packed
     }
 
     /// The time biases of a trunk.
@@ -77,10 +88,11 @@ impl Prelude {
         let Some(head) = model.layout.head(process) else { return };
         let trunk = &model.layout.trunks[head.trunk];
         if process == Process::Generation {
+            let packed = self.packed.head(process);
             let mut parts =
-                [Part { head, rows: 0..1, raw_gradient: origin_gradient, sink: Some(&mut *sink) }];
-            let (state, origin) = (&self.origin_state, &self.origin);
-            backward(trunk, parameters, ORIGIN, state, origin, &mut parts, &mut self.descent, None);
+                [Part { head, packed, rows: 0..1, raw_gradient: origin_gradient, sink: Some(&mut *sink) }];
+            let (packed, state, origin) = (self.packed.trunk(head.trunk), &self.origin_state, &self.origin);
+            backward(trunk, packed, ORIGIN, state, origin, &mut parts, &mut self.descent, None);
         }
         let Sink { parameters: gradient, biases } = sink;
         self.time[head.trunk].backward(trunk, parameters, biases, gradient);

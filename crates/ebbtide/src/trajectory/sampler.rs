@@ -2,6 +2,7 @@
 
 use super::{Lanes, Model, Network, Noise, Prelude, Threads, Trajectories};
 use super::{draw_noise, log_probs, simulate_backward, simulate_forward};
+use crate::network::Direction;
 use crate::stream::{Address, Purpose};
 
 /// A model, its weights and workspaces: draws samples, destroys them again, and weighs trajectories.
@@ -58,7 +59,7 @@ impl Sampler {
     /// As [`Sampler::new`], for weights known to be right.
     pub(crate) fn ready(model: Model, parameters: Vec<f32>, threads: &Threads) -> Self {
         let mut prelude = Prelude::new(&model);
-        prelude.forward(&model, &parameters);
+        prelude.forward(&model, &parameters, Direction::Up);
         let lanes = Lanes::for_simulation(&model, threads);
         Self { model, parameters, lanes, prelude, noise: Noise::new() }
     }

@@ -3,7 +3,7 @@
 mod off_policy;
 mod reverse_kl;
 
-use crate::network::{Process, Sink};
+use crate::network::{Direction, Process, Sink};
 use crate::objective::{DestructionObjective, OffPolicy};
 use crate::trajectory::{Lane, Lanes, Model, Prelude, Threads, Trajectories};
 
@@ -100,7 +100,7 @@ impl Differentiator {
 
     /// Model, lanes and a network ready for simulation with these weights.
     pub fn ready(&mut self, parameters: &[f32]) -> (&mut Lanes, &Model, &Prelude) {
-        self.live.forward(&self.model, parameters);
+        self.live.forward(&self.model, parameters, Direction::Up);
         (&mut self.lanes, &self.model, &self.live)
     }
 

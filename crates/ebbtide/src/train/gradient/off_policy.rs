@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::{Batch, Differentiator, Losses, Objectives, Outcome, Weights};
+use crate::network::Direction;
 use crate::objective::{
     DestructionObjective, Logs, OffPolicy, Pull, SecondMoment, TrajectoryLikelihood, weighted_mean,
 };
@@ -15,9 +16,9 @@ impl Differentiator {
         let count = batch.trajectories.len();
         let (generation, destruction) = self.second_moments(weights, batch, objectives);
         let needs = Needs::of(&self.model, weights, objectives);
-        self.live.forward(&self.model, weights.live);
+        self.live.forward(&self.model, weights.live, Direction::Both);
         if let (true, Some(parameters)) = (needs.lagging.any(), weights.lagging) {
-            self.lagging.forward(&self.model, parameters);
+            self.lagging.forward(&self.model, parameters, Direction::Up);
         }
         let scale = 1.0 / count as f64;
         let lesson = Lesson {
@@ -70,12 +71,12 @@ impl Differentiator {
         let (mut centred_generation, mut centred_destruction) = (balance, balance);
         if by_generation || by_destruction {
             let [generation, destruction, lagging_generation, lagging_destruction] = &mut self.log_probs;
-            self.live.forward(&self.model, weights.live);
+            self.live.forward(&self.model, weights.live, Direction::Both);
             let live = Network { parameters: weights.live, prelude: &self.live };
             log_probs(&mut self.lanes, &self.model, live, batch.trajectories, generation, destruction);
             match weights.lagging {
                 Some(parameters) => {
-                    self.lagging.forward(&self.model, parameters);
+                    self.lagging.forward(&self.model, parameters, Direction::Up);
                     let lagging = Network { parameters, prelude: &self.lagging };
                     let (model, paths) = (&self.model, batch.trajectories);
                     log_probs(
@@ -162,7 +163,7 @@ impl Lesson<'_> {
         let Lane { tile, generation, destruction, .. } = lane;
         let generation = self.generation.is_some().then_some(generation);
         let destruction = self.destruction.is_some().then_some(destruction);
-        tile.descend(self.model, self.live.parameters, generation, destruction);
+        tile.descend(self.model, self.live.prelude, generation, destruction);
     }
 }
 

@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::{Batch, Differentiator, Losses, Outcome, Weights};
+use crate::network::Direction;
 use crate::objective::Logs;
 use crate::trajectory::{Network, Noise, Wanted};
 
@@ -17,9 +18,9 @@ impl Differentiator {
         log_density_gradient: &[f32],
     ) -> Losses {
         let (count, dim, steps) = (batch.trajectories.len(), self.model.dim(), self.model.steps());
-        self.live.forward(&self.model, weights.live);
+        self.live.forward(&self.model, weights.live, Direction::Both);
         if let Some(parameters) = weights.lagging {
-            self.lagging.forward(&self.model, parameters);
+            self.lagging.forward(&self.model, parameters, Direction::Both);
         }
         let live = Network { parameters: weights.live, prelude: &self.live };
         let other = weights.lagging.map_or(live, |parameters| Network { parameters, prelude: &self.lagging });
@@ -56,7 +57,7 @@ impl Differentiator {
                     lane.tile.forward(model, other, Wanted { generation: false, destruction: true }, true);
                 }
                 lane.tile.log_destruction(model, &mut lane.logs.destruction[..n]);
-                lane.tile.destruction_state_gradient(model, other.parameters, -weight, adjoint);
+                lane.tile.destruction_state_gradient(model, other.prelude, -weight, adjoint);
                 lane.tile.forward(model, live, Wanted { generation: true, destruction: false }, true);
                 lane.tile.log_generation(model, live, &mut lane.logs.generation[..n]);
                 let sink = &mut lane.generation;

@@ -1,17 +1,18 @@
 //! A tile's gradient with respect to its states, back in time through the simulation: what reverse KL needs.
 
 use super::{Tile, Wanted};
-use crate::network::{Part, Sink, backward};
-use crate::trajectory::{Model, Network};
+use crate::network::{Part, Process, Sink, backward};
+use crate::numeric::product::transpose;
+use crate::trajectory::{Model, Network, Prelude};
 
 impl Tile {
     /// Adds to `gradient` (`[coordinate][row]`, as the states) the gradient of `weight` Σ log p← with respect to
-    /// the states, both directly and through the destruction network `parameters`. To be called after a forward
+    /// the states, both directly and through the destruction network. To be called after a forward
     /// pass with slopes that wanted the destruction head alone; its outputs are used up.
     pub fn destruction_state_gradient(
         &mut self,
         model: &Model,
-        parameters: &[f32],
+        prelude: &Prelude,
         weight: f32,
         gradient: &mut [f32],
     ) {
@@ -34,19 +35,21 @@ impl Tile {
         self.pull_destruction(model, &weights[..n]);
         self.scratch.weights = weights;
         let wanted = Wanted { generation: false, destruction: true };
-        let blocks = self.blocks(model, wanted);
+        let blocks = Self::blocks(model, wanted, n);
         let rows = blocks.rows();
         let trunk = &model.layout.trunks[head.trunk];
-        let raw_gradient = &self.destruction_raw[..head.dense.weight.outputs * rows];
-        let mut parts = [Part { head, rows: 0..rows, raw_gradient, sink: None }];
-        let activations = &self.activations[head.trunk];
+        let (outputs, [_, raw_gradient]) = (head.dense.weight.outputs, &mut self.scratch.raw);
+        transpose(&self.destruction_raw[..outputs * rows], rows, raw_gradient, outputs);
+        let packed = prelude.packed().head(Process::Destruction);
+        let mut parts = [Part { head, packed, rows: 0..rows, raw_gradient, sink: None }];
+        let (packed, activations) = (prelude.packed().trunk(head.trunk), &self.activations[head.trunk]);
         let through = &mut self.scratch.rows[..dim * rows];
         // Without a sink, the states of the forward pass are not looked at.
-        backward(trunk, parameters, blocks, &[], activations, &mut parts, &mut self.descent, Some(through));
+        backward(trunk, packed, blocks, &[], activations, &mut parts, &mut self.descent, Some(through));
         for j in 0..dim {
             let column = &mut gradient[j * steps * n + n..][..rows];
-            for (sum, value) in column.iter_mut().zip(&through[j * rows..]) {
-                *sum += value;
+            for (sum, through) in column.iter_mut().zip(self.scratch.rows.chunks_exact(dim)) {
+                *sum += through[j];
             }
         }
     }
@@ -68,10 +71,9 @@ impl Tile {
         let (dim, steps, n) = (model.dim(), model.steps(), self.count);
         let (learned, head) = (Self::learns_variance(model), model.layout.generation);
         let wanted = Wanted { generation: true, destruction: false };
-        let blocks = self.blocks(model, wanted);
+        let blocks = Self::blocks(model, wanted, n);
         let mut pulled = std::mem::take(&mut self.scratch.pulled);
         let pulled_now = &mut pulled[..head.dense.weight.outputs * n];
-        let mut through = std::mem::take(&mut self.scratch.through);
         for i in (0..steps).rev() {
             for (output, column) in pulled_now.chunks_exact_mut(n).enumerate() {
                 match i {
@@ -99,31 +101,27 @@ impl Tile {
                 }
                 break;
             }
-            let states = Self::inputs(&self.states, &mut self.scratch.rows, blocks, steps, dim);
-            let rows = blocks.of_times(i..i + 1);
-            let mut parts = [Part { head, rows, raw_gradient: pulled_now, sink: Some(sink) }];
+            let states = Self::inputs(&self.inputs, blocks, dim);
+            let (rows, [raw_gradient, _]) = (blocks.of_times(i..i + 1), &mut self.scratch.raw);
+            transpose(pulled_now, n, raw_gradient, head.dense.weight.outputs);
+            let packed = network.prelude.packed().head(Process::Generation);
+            let mut parts = [Part { head, packed, rows, raw_gradient, sink: Some(sink) }];
             let trunk = &model.layout.trunks[head.trunk];
-            let activations = &self.activations[head.trunk];
-            let descent = &mut self.descent;
-            backward(
-                trunk,
-                network.parameters,
-                blocks,
-                states,
-                activations,
-                &mut parts,
-                descent,
-                Some(&mut through),
-            );
+            let (packed, activations) =
+                (network.prelude.packed().trunk(head.trunk), &self.activations[head.trunk]);
+            let (descent, through) = (&mut self.descent, &mut self.scratch.rows[..dim * n]);
+            backward(trunk, packed, blocks, states, activations, &mut parts, descent, Some(through));
             for j in 0..dim {
                 let (here, next) = (self.at(j, i, 1, steps), self.at(j, i + 1, 1, steps));
                 let column = &mut adjoint[here.start..next.end];
                 let (here, next) = column.split_at_mut(n);
-                for ((sum, value), next) in here.iter_mut().zip(&through[j * n..]).zip(next) {
-                    *sum += *value + *next;
+                for ((sum, through), next) in
+                    here.iter_mut().zip(self.scratch.rows.chunks_exact(dim)).zip(next)
+                {
+                    *sum += through[j] + *next;
                 }
             }
         }
-        (self.scratch.pulled, self.scratch.through) = (pulled, through);
+        self.scratch.pulled = pulled;
     }
 }

@@ -2,7 +2,8 @@
 
 use super::Tile;
 use crate::network::{Part, Process, Sink, backward};
-use crate::trajectory::{Model, Network};
+use crate::numeric::product::transpose;
+use crate::trajectory::{Model, Network, Prelude};
 
 impl Tile {
     /// Fills the scratch with what the generation head says at the origin about one coordinate.
@@ -131,39 +132,40 @@ impl Tile {
     pub fn descend(
         &mut self,
         model: &Model,
-        parameters: &[f32],
+        prelude: &Prelude,
         generation: Option<&mut Sink>,
         destruction: Option<&mut Sink>,
     ) {
-        let (mut generation, mut destruction) = (generation, destruction);
+        let each = self.count;
+        let [generation_rows, destruction_rows] = &mut self.scratch.raw;
+        let mut losses = [
+            (Process::Generation, generation, &self.generation_raw, generation_rows),
+            (Process::Destruction, destruction, &self.destruction_raw, destruction_rows),
+        ];
         for (index, trunk) in model.layout.trunks.iter().enumerate() {
             let here = Self::wanted_of(model, self.wanted, index);
-            let blocks = self.blocks(model, here);
+            let blocks = Self::blocks(model, here, each);
             if blocks.rows() == 0 {
                 continue;
             }
-            let states =
-                Self::inputs(&self.states, &mut self.scratch.rows, blocks, model.steps(), model.dim());
-            let part = |process, raw, sink| {
-                let head = model.layout.head(process)?;
-                let rows = blocks.of_times(Self::head_times(model, process));
-                let raw_gradient = &(raw as &[f32])[..head.dense.weight.outputs * rows.len()];
-                Some(Part { head, raw_gradient, rows, sink: Some(sink) })
-            };
-            let generation = generation.take_if(|_| here.generation);
-            let generation =
-                generation.and_then(|sink| part(Process::Generation, &self.generation_raw, sink));
-            let destruction = destruction.take_if(|_| here.destruction);
-            let destruction =
-                destruction.and_then(|sink| part(Process::Destruction, &self.destruction_raw, sink));
+            let mut parts = losses.iter_mut().filter_map(|(process, sink, columns, raw_gradient)| {
+                let head = model.layout.head(*process).filter(|_| here.process(*process))?;
+                let (sink, rows) = (sink.as_deref_mut()?, blocks.of_times(Self::head_times(model, *process)));
+                let (count, outputs) = (rows.len(), head.dense.weight.outputs);
+                transpose(&columns[..outputs * count], count, raw_gradient, outputs);
+                let packed = prelude.packed().head(*process);
+                Some(Part { head, packed, rows, raw_gradient, sink: Some(sink) })
+            });
             let (activations, descent) = (&self.activations[index], &mut self.descent);
             let mut down = |parts: &mut [Part]| {
-                backward(trunk, parameters, blocks, states, activations, parts, descent, None);
+                let (packed, states) =
+                    (prelude.packed().trunk(index), Self::inputs(&self.inputs, blocks, model.dim()));
+                backward(trunk, packed, blocks, states, activations, parts, descent, None);
             };
-            match (generation, destruction) {
-                (Some(generation), Some(destruction)) => down(&mut [generation, destruction]),
-                (Some(part), None) | (None, Some(part)) => down(&mut [part]),
-                (None, None) => {}
+            match (parts.next(), parts.next()) {
+                (Some(first), Some(second)) => down(&mut [first, second]),
+                (Some(part), None) => down(&mut [part]),
+                (None, _) => {}
             }
         }
     }

@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use super::{Model, Network};
 use crate::network::{Activations, Descent, Process, RowBlocks, forward, head_forward};
+use crate::numeric::product::transpose;
 
 /// Which heads a pass needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,8 +32,10 @@ impl Wanted {
     }
 }
 
-/// The workspace of one lane. Rows of a tile are ordered by time, then by trajectory, and everything is
-/// stored `[feature][row]`.
+/// The workspace of one lane. Rows of a tile are ordered by time, then by trajectory.
+///
+/// Kernels run over the trajectories of one coordinate at one time, so what they see is stored `[coordinate][row]` and
+/// `[output][row]`; the network sees `[row][coordinate]` and answers `[row][output]`.
 pub struct Tile {
     /// The most rows a pass may have.
     capacity: usize,
@@ -41,6 +44,8 @@ pub struct Tile {
     wanted: Wanted,
     /// x_1 … x_T of `count` trajectories.
     pub(crate) states: Vec<f32>,
+    /// The same, `[row][coordinate]`.
+    inputs: Vec<f32>,
     /// What the generation head says at times 1 … T−1; after [`Tile::pull_generation`], its gradient.
     pub(crate) generation_raw: Vec<f32>,
     /// What the destruction head says at times 2 … T; after [`Tile::pull_destruction`], its gradient.
@@ -67,9 +72,11 @@ struct Scratch {
     variance: Vec<f32>,
     sums: Vec<f32>,
     weights: Vec<f32>,
+    /// Raw outputs of a head, or their gradient, `[row][output]`; one for each process.
+    raw: [Vec<f32>; 2],
+    /// A gradient with respect to the states, `[row][coordinate]`.
     rows: Vec<f32>,
     pulled: Vec<f32>,
-    through: Vec<f32>,
 }
 
 /// Rows that make matrix products efficient while the activations of a tile fit the cache.
@@ -93,6 +100,7 @@ impl Tile {
             count: 0,
             wanted: Wanted { generation: false, destruction: false },
             states: vec![0.0; shape.dim * rows],
+            inputs: vec![0.0; shape.dim * rows],
             generation_raw: vec![0.0; shape.generation_outputs * rows],
             destruction_raw: vec![0.0; shape.destruction_outputs * rows],
             origin_gradient: vec![0.0; shape.generation_outputs],
@@ -102,16 +110,22 @@ impl Tile {
                 .iter()
                 .map(|_| Activations::new(shape.width, shape.depth, rows))
                 .collect(),
-            descent: Descent::new(shape.width, 2 * rows),
+            descent: Descent::new(
+                shape.width,
+                shape.dim,
+                shape.generation_outputs.max(shape.destruction_outputs),
+                2 * rows,
+            ),
             scratch: Scratch {
                 zeros: vec![0.0; rows],
                 drift: vec![0.0; rows],
                 variance: vec![0.0; rows],
                 sums: vec![0.0; rows],
                 weights: vec![0.0; rows],
+                raw: [shape.generation_outputs, shape.destruction_outputs]
+                    .map(|outputs| vec![0.0; outputs * rows]),
                 rows: vec![0.0; shape.dim * rows],
                 pulled: vec![0.0; shape.generation_outputs * count],
-                through: vec![0.0; shape.dim * count],
             },
             walk: Walk { states: vec![0.0; shape.dim * rows], noise: vec![0.0; rows] },
         }
@@ -149,8 +163,10 @@ impl Tile {
         let rows = self.count * steps;
         for (trajectory, path) in paths.chunks_exact(dim * steps).enumerate() {
             for (step, state) in path.chunks_exact(dim).enumerate() {
+                let row = step * self.count + trajectory;
                 for (coordinate, &value) in state.iter().enumerate() {
-                    self.states[coordinate * rows + step * self.count + trajectory] = value;
+                    self.states[coordinate * rows + row] = value;
+                    self.inputs[row * dim + coordinate] = value;
                 }
             }
         }
@@ -207,29 +223,15 @@ impl Tile {
 
     /// The rows of a pass that wants these heads of a trunk. A single step needs none: it begins at the origin and
     /// is destroyed for certain.
-    fn blocks(&self, model: &Model, wanted: Wanted) -> RowBlocks {
+    fn blocks(model: &Model, wanted: Wanted, each: usize) -> RowBlocks {
         let times = if model.steps() < 2 { 1..1 } else { Self::times(model, wanted) };
-        RowBlocks { first_time: times.start, times: times.len(), each: self.count }
+        RowBlocks { first_time: times.start, times: times.len(), each }
     }
 
-    /// The states of the times a trunk is run at, as the network wants them.
-    fn inputs<'a>(
-        states: &'a [f32],
-        rows_buffer: &'a mut [f32],
-        blocks: RowBlocks,
-        steps: usize,
-        dim: usize,
-    ) -> &'a [f32] {
-        let (all, rows) = (steps * blocks.each, blocks.rows());
-        if rows == all {
-            return &states[..dim * all];
-        }
-        let first = (blocks.first_time - 1) * blocks.each;
-        for coordinate in 0..dim {
-            rows_buffer[coordinate * rows..][..rows]
-                .copy_from_slice(&states[coordinate * all + first..][..rows]);
-        }
-        &rows_buffer[..dim * rows]
+    /// The states of the times a trunk is run at, `[row][coordinate]`.
+    fn inputs(inputs: &[f32], blocks: RowBlocks, dim: usize) -> &[f32] {
+        let first = (blocks.first_time - 1) * blocks.each * dim;
+        &inputs[first..first + blocks.rows() * dim]
     }
 
     /// Runs the network over all states and asks the wanted heads.
@@ -237,23 +239,18 @@ impl Tile {
         self.wanted = wanted;
         for (index, trunk) in model.layout.trunks.iter().enumerate() {
             let here = Self::wanted_of(model, wanted, index);
-            let blocks = self.blocks(model, here);
+            let blocks = Self::blocks(model, here, self.count);
             if blocks.rows() == 0 {
                 continue;
             }
-            let states =
-                Self::inputs(&self.states, &mut self.scratch.rows, blocks, model.steps(), model.dim());
+            let states = Self::inputs(&self.inputs, blocks, model.dim());
             let activations = &mut self.activations[index];
-            let biases = network.prelude.biases(index);
-            forward(trunk, network.parameters, biases, blocks, states, activations, slopes);
-            for (process, raw) in [
-                (Process::Generation, &mut self.generation_raw),
-                (Process::Destruction, &mut self.destruction_raw),
-            ] {
-                if let (true, Some(head)) = (here.process(process), model.layout.head(process)) {
+            let (packed, biases) = (network.prelude.packed().trunk(index), network.prelude.biases(index));
+            forward(trunk, packed, network.parameters, biases, blocks, states, activations, slopes);
+            for process in [Process::Generation, Process::Destruction] {
+                if here.process(process) {
                     let rows = blocks.of_times(Self::head_times(model, process));
-                    let raw = &mut raw[..head.dense.weight.outputs * rows.len()];
-                    head_forward(head, network.parameters, blocks, rows, activations, raw);
+                    self.ask_head(model, network, process, rows);
                 }
             }
         }
@@ -264,15 +261,31 @@ impl Tile {
         let Some(head) = model.layout.head(process) else { return };
         let each = states.len() / model.dim();
         let blocks = RowBlocks { first_time: time, times: 1, each };
+        transpose(states, each, &mut self.inputs, model.dim());
         let activations = &mut self.activations[head.trunk];
         let trunk = &model.layout.trunks[head.trunk];
-        let biases = network.prelude.biases(head.trunk);
-        forward(trunk, network.parameters, biases, blocks, states, activations, false);
-        let raw = match process {
-            Process::Generation => &mut self.generation_raw,
-            Process::Destruction => &mut self.destruction_raw,
+        let (packed, biases) =
+            (network.prelude.packed().trunk(head.trunk), network.prelude.biases(head.trunk));
+        forward(trunk, packed, network.parameters, biases, blocks, &self.inputs, activations, false);
+        self.ask_head(model, network, process, 0..each);
+    }
+
+    /// Raw outputs of one head for some rows of the last pass, into the head's buffer.
+    fn ask_head(&mut self, model: &Model, network: Network, process: Process, rows: Range<usize>) {
+        let Some(head) = model.layout.head(process) else { return };
+        let count = rows.len();
+        if count == 0 {
+            return;
+        }
+        let [generation, destruction] = &mut self.scratch.raw;
+        let (raw, columns) = match process {
+            Process::Generation => (generation, &mut self.generation_raw),
+            Process::Destruction => (destruction, &mut self.destruction_raw),
         };
-        let raw = &mut raw[..head.dense.weight.outputs * each];
-        head_forward(head, network.parameters, blocks, 0..each, activations, raw);
+        let outputs = head.dense.weight.outputs;
+        let raw = &mut raw[..outputs * count];
+        let packed = network.prelude.packed().head(process);
+        head_forward(head, packed, network.parameters, rows, &self.activations[head.trunk], raw);
+        transpose(raw, outputs, columns, count);
     }
 }

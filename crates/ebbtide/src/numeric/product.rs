@@ -1,0 +1,359 @@
+//! Matrix products for the network: tall, thin activations times weights that were arranged once per update.
+//!
+//! Every element of a product is one chain of fused multiply-adds in the order of the inner index, whatever the
+//! vectors' width: results are the same on every machine.
+
+use pulp::{Simd, WithSimd};
+
+use super::aligned::{Aligned, LINE};
+
+/// A matrix by rows, `stride` apart.
+#[derive(Clone, Copy)]
+pub struct Rows<'a> {
+    data: &'a [f32],
+    rows: usize,
+    columns: usize,
+    stride: usize,
+}
+
+/// As [`Rows`], to be written.
+pub struct RowsMut<'a> {
+    data: &'a mut [f32],
+    rows: usize,
+    columns: usize,
+    stride: usize,
+}
+
+/// Panics unless all rows lie inside a slice of `length` and none overlap: what makes products safe.
+fn check(length: usize, rows: usize, columns: usize, stride: usize) {
+    assert!(stride >= columns, "rows may not overlap");
+    if rows > 0 {
+        let last = (rows - 1).checked_mul(stride).and_then(|start| start.checked_add(columns));
+        assert!(last.is_some_and(|end| end <= length), "a matrix must lie inside its slice");
+    }
+}
+
+impl<'a> Rows<'a> {
+    /// `rows` rows of `columns` numbers, `stride` apart.
+    pub fn new(data: &'a [f32], rows: usize, columns: usize, stride: usize) -> Self {
+        check(data.len(), rows, columns, stride);
+        Self { data, rows, columns, stride }
+    }
+}
+
+impl<'a> RowsMut<'a> {
+    /// See [`Rows::new`].
+    pub fn new(data: &'a mut [f32], rows: usize, columns: usize, stride: usize) -> Self {
+        check(data.len(), rows, columns, stride);
+        Self { data, rows, columns, stride }
+    }
+}
+
+/// Columns of a panel: two of the widest vectors.
+const PANEL: usize = 2 * LINE;
+
+/// The right-hand side of products, an inner × columns matrix cut into panels of 32 columns (16 where that is enough
+/// for the last), each by rows and padded with zeros.
+#[derive(Clone)]
+pub struct Panels {
+    inner: usize,
+    columns: usize,
+    data: Aligned,
+}
+
+impl Panels {
+    /// Room for an inner × columns matrix, filled with zeros.
+    pub fn new(inner: usize, columns: usize) -> Self {
+        Self { inner, columns, data: Aligned::zeros(inner * columns.next_multiple_of(LINE)) }
+    }
+
+    /// Takes the matrix, by rows.
+    pub fn pack(&mut self, matrix: &[f32]) {
+        assert!(matrix.len() == self.inner * self.columns, "shapes must fit");
+        for index in 0..self.columns.div_ceil(PANEL) {
+            let (start, width) = self.panel(index);
+            let columns = (self.columns - index * PANEL).min(width);
+            let panel = &mut self.data[start..start + self.inner * width];
+            for (place, row) in panel.chunks_exact_mut(width).zip(matrix.chunks_exact(self.columns)) {
+                place[..columns].copy_from_slice(&row[index * PANEL..][..columns]);
+            }
+        }
+    }
+
+    /// Takes the matrix from its transpose, by rows.
+    pub fn pack_transposed(&mut self, matrix: &[f32]) {
+        assert!(matrix.len() == self.inner * self.columns, "shapes must fit");
+        for index in 0..self.columns.div_ceil(PANEL) {
+            let (start, width) = self.panel(index);
+            let columns = (self.columns - index * PANEL).min(width);
+            let from = &matrix[index * PANEL * self.inner..][..columns * self.inner];
+            let panel = &mut self.data[start..start + self.inner * width];
+            transpose(from, self.inner, panel, width);
+        }
+    }
+
+    /// Where a panel begins, and how wide it is.
+    fn panel(&self, index: usize) -> (usize, usize) {
+        let width = (self.columns.next_multiple_of(LINE) - index * PANEL).min(PANEL);
+        (index * PANEL * self.inner, width)
+    }
+}
+
+/// Writes the transpose of a matrix by rows of `columns`, its own rows `stride` apart.
+///
+/// A few lines are read at a time and all of what they hold is written, so that both stay in the cache.
+pub fn transpose(matrix: &[f32], columns: usize, transposed: &mut [f32], stride: usize) {
+    for first in (0..columns).step_by(LINE) {
+        let width = (columns - first).min(LINE);
+        for (row, from) in matrix.chunks_exact(columns).enumerate() {
+            let from = &from[first..first + width];
+            for (column, &value) in from.iter().enumerate() {
+                transposed[(first + column) * stride + row] = value;
+            }
+        }
+    }
+}
+
+/// c ← a b. Where the stride of `c` has room for them, columns up to the next whole line become zero.
+pub fn multiply(c: RowsMut, a: Rows, b: &Panels) {
+    assert!(a.rows == c.rows && a.columns == b.inner && c.columns == b.columns, "shapes must fit");
+    pulp::Arch::new().dispatch(Multiply { c, a, b });
+}
+
+struct Multiply<'a> {
+    c: RowsMut<'a>,
+    a: Rows<'a>,
+    b: &'a Panels,
+}
+
+impl WithSimd for Multiply<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { c, a, b } = self;
+        let written = c.stride.min(c.columns.next_multiple_of(LINE));
+        let left = Left { data: a.data, block: BLOCK * a.stride, row: a.stride, step: 1 };
+        for index in 0..b.columns.div_ceil(PANEL) {
+            let (start, width) = b.panel(index);
+            let panel = &b.data[start..start + b.inner * width];
+            let mut offset = 0;
+            while offset < width && index * PANEL + offset < written {
+                let vectors = (width - offset).div_ceil(S::F32_LANES).min(2);
+                let (first, columns) = (index * PANEL + offset, vectors * S::F32_LANES);
+                let right = Right { data: &panel[offset..], step: width };
+                let data = &mut c.data[first..];
+                let result =
+                    Result { data, rows: c.rows, stride: c.stride, columns: columns.min(written - first) };
+                match vectors {
+                    2 => strip::<S, 2, false>(simd, b.inner, left, right, result),
+                    _ => strip::<S, 1, false>(simd, b.inner, left, right, result),
+                }
+                offset += columns;
+            }
+        }
+    }
+}
+
+/// gradient ← gradient + aᵀ b: how the gradient of a layer's weights is gathered over rows. Needs
+/// [`scratch`] numbers to work with.
+pub fn accumulate(gradient: RowsMut, a: Rows, b: Rows, scratch: &mut [f32]) {
+    assert!(
+        a.rows == b.rows && gradient.rows == a.columns && gradient.columns == b.columns,
+        "shapes must fit"
+    );
+    if a.rows > 0 && gradient.rows > 0 {
+        pulp::Arch::new().dispatch(Accumulate { gradient, a, b, scratch });
+    }
+}
+
+/// From this many columns on, walking down the rows of a matrix touches so many pages that copying pays.
+const FAR_LEFT: usize = 128;
+const FAR_RIGHT: usize = 512;
+
+/// How many numbers of scratch [`accumulate`] needs for matrices with at most so many rows and columns.
+pub fn scratch(rows: usize, columns: usize) -> usize {
+    rows * (columns.next_multiple_of(BLOCK) + PANEL)
+}
+
+struct Accumulate<'a> {
+    gradient: RowsMut<'a>,
+    a: Rows<'a>,
+    b: Rows<'a>,
+    scratch: &'a mut [f32],
+}
+
+impl WithSimd for Accumulate<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { gradient, a, b, scratch } = self;
+        let (panel, blocks) = scratch.split_at_mut(a.rows * PANEL);
+        let left = if a.columns < FAR_LEFT {
+            Left { data: a.data, block: BLOCK, row: 1, step: a.stride }
+        } else {
+            copy_blocks(a, blocks);
+            Left { data: blocks, block: BLOCK * a.rows, row: 1, step: BLOCK }
+        };
+        let mut first = 0;
+        while first < b.columns {
+            let remaining = b.columns - first;
+            let vectors = remaining.div_ceil(S::F32_LANES).min(2);
+            let (width, columns) = (vectors * S::F32_LANES, remaining.min(vectors * S::F32_LANES));
+            // A vector may not read beyond the last row, where there is no padding.
+            let right = if b.columns < FAR_RIGHT && (b.rows - 1) * b.stride + first + width <= b.data.len() {
+                Right { data: &b.data[first..], step: b.stride }
+            } else {
+                for (row, place) in panel.chunks_exact_mut(width).take(b.rows).enumerate() {
+                    place[..columns].copy_from_slice(&b.data[row * b.stride + first..][..columns]);
+                }
+                Right { data: panel, step: width }
+            };
+            let data = &mut gradient.data[first..];
+            let result = Result { data, rows: gradient.rows, stride: gradient.stride, columns };
+            match vectors {
+                2 => strip::<S, 2, true>(simd, a.rows, left, right, result),
+                _ => strip::<S, 1, true>(simd, a.rows, left, right, result),
+            }
+            first += width;
+        }
+    }
+}
+
+/// Columns of `a` by blocks of 12, each by rows.
+#[inline(always)]
+fn copy_blocks(a: Rows, blocks: &mut [f32]) {
+    for (index, block) in blocks.chunks_exact_mut(BLOCK * a.rows).take(a.columns.div_ceil(BLOCK)).enumerate()
+    {
+        let first = index * BLOCK;
+        let columns = (a.columns - first).min(BLOCK);
+        for (row, place) in block.chunks_exact_mut(BLOCK).enumerate() {
+            let from = &a.data[row * a.stride + first..];
+            if columns == BLOCK {
+                place.copy_from_slice(&from[..BLOCK]);
+            } else {
+                place[..columns].copy_from_slice(&from[..columns]);
+            }
+        }
+    }
+}
+
+/// Rows of a result that are computed together, where registers allow.
+const BLOCK: usize = 12;
+
+/// A left-hand side: rows in blocks of 12, `block` apart, `row` apart inside; `step` from one inner index to the next.
+#[derive(Clone, Copy)]
+struct Left<'a> {
+    data: &'a [f32],
+    block: usize,
+    row: usize,
+    step: usize,
+}
+
+/// A right-hand side of one or two vectors for each inner index, `step` apart.
+#[derive(Clone, Copy)]
+struct Right<'a> {
+    data: &'a [f32],
+    step: usize,
+}
+
+/// Where a strip of a product goes: as many columns as there are, at most the strip's vectors.
+struct Result<'a> {
+    data: &'a mut [f32],
+    rows: usize,
+    stride: usize,
+    columns: usize,
+}
+
+/// A product whose right-hand side is V vectors wide, written to the result or (ADD) added to it. A left-hand side
+/// that is added has adjacent rows.
+#[inline(always)]
+fn strip<S: Simd, const V: usize, const ADD: bool>(
+    simd: S,
+    inner: usize,
+    left: Left,
+    right: Right,
+    mut result: Result,
+) {
+    let mut row = 0;
+    while row < result.rows {
+        let left = Left { data: &left.data[row / BLOCK * left.block + row % BLOCK * left.row..], ..left };
+        row += match result.rows - row {
+            12.. if S::REGISTER_COUNT >= 32 => {
+                block::<S, V, 12, ADD>(simd, inner, left, right, &mut result, row)
+            }
+            6.. => block::<S, V, 6, ADD>(simd, inner, left, right, &mut result, row),
+            4.. => block::<S, V, 4, ADD>(simd, inner, left, right, &mut result, row),
+            2.. => block::<S, V, 2, ADD>(simd, inner, left, right, &mut result, row),
+            _ => block::<S, V, 1, ADD>(simd, inner, left, right, &mut result, row),
+        };
+    }
+}
+
+/// M rows of a strip, held in registers while the inner index runs. Answers with M.
+#[inline(always)]
+#[allow(unsafe_code)]
+fn block<S: Simd, const V: usize, const M: usize, const ADD: bool>(
+    simd: S,
+    inner: usize,
+    left: Left,
+    right: Right,
+    result: &mut Result,
+    row: usize,
+) -> usize {
+    let lanes = S::F32_LANES;
+    let mut sums = [[simd.splat_f32s(0.0); V]; M];
+    if inner > 0 {
+        let last = inner - 1;
+        assert!(
+            last * left.step + (M - 1) * left.row < left.data.len(),
+            "the left-hand side must hold the block"
+        );
+        assert!(last * right.step + V * lanes <= right.data.len(), "the right-hand side must hold the strip");
+    }
+    let (mut a, mut b) = (left.data.as_ptr(), right.data.as_ptr());
+    for _ in 0..inner {
+        // SAFETY: at inner index k ≤ inner − 1, `a` stands k steps into the left-hand side and `b` k steps into the
+        // right-hand side, and the assertions above bound what is read from there.
+        unsafe {
+            let mut vectors = [simd.splat_f32s(0.0); V];
+            for v in 0..V {
+                vectors[v] = b.add(v * lanes).cast::<S::f32s>().read_unaligned();
+            }
+            for m in 0..M {
+                let factor = simd.splat_f32s(*a.add(m * left.row));
+                for v in 0..V {
+                    sums[m][v] = simd.mul_add_f32s(factor, vectors[v], sums[m][v]);
+                }
+            }
+        }
+        (a, b) = (a.wrapping_add(left.step), b.wrapping_add(right.step));
+    }
+    let stride = result.stride;
+    let place = &mut result.data[row * stride..][..(M - 1) * stride + result.columns];
+    if result.columns == V * lanes {
+        let place = place.as_mut_ptr();
+        for m in 0..M {
+            for v in 0..V {
+                // SAFETY: row m begins at m strides, and from there the slice has at least V vectors.
+                unsafe {
+                    let place = place.add(m * stride + v * lanes).cast::<S::f32s>();
+                    let sum =
+                        if ADD { simd.add_f32s(place.read_unaligned(), sums[m][v]) } else { sums[m][v] };
+                    place.write_unaligned(sum);
+                }
+            }
+        }
+    } else {
+        // A copy, so that the sums themselves are never indexed at run time and stay in registers.
+        let sums = sums;
+        for (place, sums) in place.chunks_mut(stride).zip(&sums) {
+            let sums: &[f32] = pulp::bytemuck::cast_slice(sums);
+            for (place, sum) in place[..result.columns].iter_mut().zip(sums) {
+                *place = if ADD { *place + sum } else { *sum };
+            }
+        }
+    }
+    M
+}
