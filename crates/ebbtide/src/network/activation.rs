@@ -1,56 +1,7 @@
-//! GELU and its derivative over rows of features.
+//! The derivative of an activation over rows of features.
 
 use crate::numeric::aligned::LINE;
-use crate::numeric::vector::gelu;
 use crate::numeric::{Vectorised, dispatch};
-
-/// z ← GELU(z + bias) for rows of features, `stride` apart, with the slopes beside if wanted.
-pub(super) fn activate(z: &mut [f32], slope: Option<&mut [f32]>, bias: &[f32], stride: usize) {
-    match slope {
-        Some(slope) => dispatch(Activate { z, slope, bias, stride }),
-        None => dispatch(ActivateOnly { z, bias, stride }),
-    }
-}
-
-struct Activate<'a> {
-    z: &'a mut [f32],
-    slope: &'a mut [f32],
-    bias: &'a [f32],
-    stride: usize,
-}
-
-impl Vectorised for Activate<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        let rows = self.z.chunks_mut(self.stride).zip(self.slope.chunks_mut(self.stride));
-        for (z, slope) in rows {
-            for ((z, slope), bias) in z.iter_mut().zip(slope).zip(self.bias) {
-                (*z, *slope) = gelu(*z + bias);
-            }
-        }
-    }
-}
-
-struct ActivateOnly<'a> {
-    z: &'a mut [f32],
-    bias: &'a [f32],
-    stride: usize,
-}
-
-impl Vectorised for ActivateOnly<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        for z in self.z.chunks_mut(self.stride) {
-            for (z, bias) in z.iter_mut().zip(self.bias) {
-                *z = gelu(*z + bias).0;
-            }
-        }
-    }
-}
 
 /// delta ← delta ⊙ slope for rows of features, `stride` apart, dust swept away; the sums over all rows are added to `sums`
 /// if wanted.

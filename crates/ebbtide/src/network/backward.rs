@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::activation::deactivate;
-use super::layout::{Head, Trunk};
+use super::layout::{Head, Layout, Process, Trunk};
 use super::packed::{PackedLayer, PackedTrunk};
 use super::trunk::{Activations, RowBlocks};
 use crate::numeric::aligned::{Aligned, row_stride};
@@ -23,9 +23,11 @@ impl Sink {
         Self { parameters: vec![0.0; parameters], biases: vec![0.0; times * width] }
     }
 
-    /// Back to zeros.
-    pub fn clear(&mut self) {
-        self.parameters.fill(0.0);
+    /// Back to zeros, where the rows of a process leave something.
+    pub fn clear(&mut self, layout: &Layout, process: Process) {
+        for part in layout.gathered(process) {
+            self.parameters[part].fill(0.0);
+        }
         self.biases.fill(0.0);
     }
 }
@@ -47,7 +49,7 @@ pub struct Part<'a> {
 /// Scratch of the backward pass: the gradient on its way down, rows of all parts below each other.
 pub struct Descent {
     here: Aligned,
-    below: Aligned,
+    above: Aligned,
     scratch: Aligned,
     head: Vec<f32>,
 }
@@ -59,7 +61,7 @@ impl Descent {
         let widest = width.max(dim).max(outputs);
         Self {
             here: Aligned::zeros(row_stride(width) * rows),
-            below: Aligned::zeros(row_stride(width) * rows),
+            above: Aligned::zeros(row_stride(width) * rows),
             scratch: Aligned::zeros(scratch(rows, widest)),
             head: vec![0.0; width * outputs.min(FEW)],
         }
@@ -89,63 +91,62 @@ pub fn backward(
     if stacked == 0 {
         return;
     }
-    let mut offset = 0;
-    for part in parts.iter_mut() {
-        let count = part.rows.len();
-        part.gather_head(activations, descent);
-        let raw = part.raw(count);
-        let here = &mut descent.here[offset * stride..];
-        multiply(RowsMut::new(here, count, h, stride), raw, &part.packed.down);
-        offset += count;
-    }
-    for (layer, packed) in packed.layers.iter().enumerate().rev() {
+    for layer in (0..=activations.depth).rev() {
         let mut offset = 0;
         for part in parts.iter_mut() {
-            let count = part.rows.len();
-            let delta = &mut descent.here[offset * stride..(offset + count) * stride];
-            let slope = &activations.slopes[layer][part.rows.start * stride..part.rows.end * stride];
+            if layer == activations.depth {
+                part.gather_head(activations, descent);
+            }
+            let (count, outputs) = (part.rows.len(), part.head.dense.weight.outputs);
             let mut sums = part.sink.as_mut().map(|sink| match layer {
                 0 => trunk.state.bias.of_mut(&mut sink.parameters),
                 1 => &mut sink.biases[(blocks.first_time + part.rows.start / blocks.each) * h..],
                 _ => trunk.hidden[layer - 2].bias.of_mut(&mut sink.parameters),
             });
-            let block = if layer == 1 { blocks.each } else { count.max(1) } * stride;
-            for (time, (delta, slope)) in delta.chunks_mut(block).zip(slope.chunks(block)).enumerate() {
-                let sums = sums.as_mut().map(|sums| &mut sums[time * h..(time + 1) * h]);
-                deactivate(delta, slope, h, stride, sums);
+            let here = &mut descent.here[offset * stride..(offset + count) * stride];
+            let slope = &activations.slopes[layer][part.rows.start * stride..part.rows.end * stride];
+            for rows in (RowBlocks { times: count / blocks.each, ..blocks }).chunks(h) {
+                let (above, down) = if layer == activations.depth {
+                    let raw = &part.raw_gradient[rows.start * outputs..];
+                    (Rows::new(raw, rows.len(), outputs, outputs), &part.packed.down)
+                } else {
+                    let above = &descent.above[(offset + rows.start) * stride..];
+                    (Rows::new(above, rows.len(), h, stride), &packed.layers[layer + 1].down)
+                };
+                let place = rows.start * stride..rows.end * stride;
+                multiply(RowsMut::new(&mut here[place.clone()], rows.len(), h, stride), above, down);
+                // Time is a bias of the first backbone layer, one for each block.
+                let (first, block) =
+                    if layer == 1 { (rows.start / blocks.each, blocks.each) } else { (0, count) };
+                let parts =
+                    here[place.clone()].chunks_mut(block * stride).zip(slope[place].chunks(block * stride));
+                for (index, (here, slope)) in parts.enumerate() {
+                    let sums = sums.as_mut().map(|sums| &mut sums[(first + index) * h..][..h]);
+                    deactivate(here, slope, h, stride, sums);
+                }
             }
             if let Some(sink) = &mut part.sink {
-                let (weight, below) = match layer {
-                    0 => (trunk.state.weight, Rows::new(&states[part.rows.start * dim..], count, dim, dim)),
-                    _ => {
-                        let weight =
-                            if layer == 1 { trunk.first_state } else { trunk.hidden[layer - 2].weight };
-                        let values = &activations.values[layer - 1][part.rows.start * stride..];
-                        (weight, Rows::new(values, count, h, stride))
-                    }
+                let (weight, below, below_stride) = match layer {
+                    0 => (trunk.state.weight, states, dim),
+                    1 => (trunk.first_state, &activations.values[0][..], stride),
+                    _ => (trunk.hidden[layer - 2].weight, &activations.values[layer - 1][..], stride),
                 };
+                let below =
+                    Rows::new(&below[part.rows.start * below_stride..], count, weight.inputs, below_stride);
                 let gradient = RowsMut::new(weight.of_mut(&mut sink.parameters), weight.inputs, h, h);
-                accumulate(gradient, below, Rows::new(delta, count, h, stride), &mut descent.scratch);
+                accumulate(gradient, below, Rows::new(here, count, h, stride), &mut descent.scratch);
             }
             offset += count;
         }
-        let above = Rows::new(&descent.here, stacked, h, stride);
-        if layer > 0 {
-            multiply(RowsMut::new(&mut descent.below, stacked, h, stride), above, &packed.down);
-            std::mem::swap(&mut descent.here, &mut descent.below);
-        } else if let Some(gradient) = state_gradient {
-            multiply(RowsMut::new(gradient, stacked, dim, dim), above, &packed.down);
-            return;
-        }
+        std::mem::swap(&mut descent.here, &mut descent.above);
+    }
+    if let Some(gradient) = state_gradient {
+        let above = Rows::new(&descent.above, stacked, h, stride);
+        multiply(RowsMut::new(gradient, stacked, dim, dim), above, &packed.layers[0].down);
     }
 }
 
 impl Part<'_> {
-    fn raw(&self, count: usize) -> Rows<'_> {
-        let outputs = self.head.dense.weight.outputs;
-        Rows::new(self.raw_gradient, count, outputs, outputs)
-    }
-
     /// The gradient of the head's own weights and biases.
     fn gather_head(&mut self, activations: &Activations, descent: &mut Descent) {
         let (dense, count, h) = (self.head.dense, self.rows.len(), activations.width);

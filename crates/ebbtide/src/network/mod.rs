@@ -14,4 +14,4 @@ pub use backward::{Descent, Part, Sink, backward};
 pub use layout::{Backbone, Head, Layout, Process, Shape, Tensor, Trunk};
 pub use packed::{Direction, PackedLayer, PackedNetwork, PackedTrunk};
 pub use time::TimePass;
-pub use trunk::{Activations, RowBlocks, forward, head_forward};
+pub use trunk::{Activations, RowBlocks, forward, head_forward, heads_forward};

@@ -1,6 +1,7 @@
 //! A network's weights, arranged for products: once per update, shared by all lanes.
 
 use super::layout::{Head, Layout, Process, Tensor, Trunk};
+use crate::numeric::aligned::LINE;
 use crate::numeric::product::Panels;
 
 /// A layer's weights, for the way up and for the way down.
@@ -19,6 +20,8 @@ pub struct PackedNetwork {
     trunks: Vec<PackedTrunk>,
     generation: PackedLayer,
     destruction: Option<PackedLayer>,
+    /// Both heads side by side, where they share a trunk and together fill no more than a vector.
+    both: Option<Panels>,
 }
 
 /// Which directions will be asked for.
@@ -39,7 +42,7 @@ impl PackedLayer {
     }
 
     fn pack(&mut self, weight: Tensor, parameters: &[f32], direction: Direction) {
-        self.up.pack(weight.of(parameters));
+        self.up.pack(0, weight.of(parameters));
         if direction == Direction::Both {
             self.down.pack_transposed(weight.of(parameters));
         }
@@ -60,10 +63,13 @@ impl PackedNetwork {
         let trunk =
             |trunk: &Trunk| PackedTrunk { layers: trunk.state_weights().map(PackedLayer::new).collect() };
         let head = |head: Head| PackedLayer::new(head.dense.weight);
+        let outputs = layout.shape.generation_outputs + layout.shape.destruction_outputs;
+        let side_by_side = layout.destruction.filter(|head| head.trunk == 0 && outputs <= LINE);
         Self {
             trunks: layout.trunks.iter().map(trunk).collect(),
             generation: head(layout.generation),
             destruction: layout.destruction.map(head),
+            both: side_by_side.map(|_| Panels::new(layout.shape.width, outputs)),
         }
     }
 
@@ -77,12 +83,21 @@ impl PackedNetwork {
         self.generation.pack(layout.generation.dense.weight, parameters, direction);
         if let (Some(packed), Some(head)) = (&mut self.destruction, layout.destruction) {
             packed.pack(head.dense.weight, parameters, direction);
+            if let Some(both) = &mut self.both {
+                both.pack(0, layout.generation.dense.weight.of(parameters));
+                both.pack(layout.shape.generation_outputs, head.dense.weight.of(parameters));
+            }
         }
     }
 
     /// One of the trunks.
     pub fn trunk(&self, index: usize) -> &PackedTrunk {
         &self.trunks[index]
+    }
+
+    /// Both heads side by side, where that is worth it.
+    pub(super) fn both(&self) -> Option<&Panels> {
+        self.both.as_ref()
     }
 
     /// The head of a process that is learned.

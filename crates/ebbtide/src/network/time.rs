@@ -1,7 +1,7 @@
 //! The time half of the network: run once for each grid point, it ends as a bias of the first layer.
 
-use super::activation::activate;
 use super::layout::Trunk;
+use crate::numeric::gelu::activate_with_slope;
 use crate::numeric::matrix::{Matrix, MatrixMut, Write, multiply};
 
 /// Time features, encodings and per-time biases of one trunk, at all grid points.
@@ -35,7 +35,7 @@ impl Activation {
 
     /// Adds a bias for each feature, then applies GELU.
     fn apply(&mut self, bias: &[f32]) {
-        activate(&mut self.value, Some(&mut self.slope), bias, bias.len());
+        activate_with_slope(&mut self.value, &mut self.slope, bias, bias.len());
     }
 }
 

@@ -5,10 +5,10 @@
 
 use std::ops::Range;
 
-use super::activation::activate;
 use super::layout::{Head, Trunk};
-use super::packed::{PackedLayer, PackedTrunk};
+use super::packed::{PackedLayer, PackedNetwork, PackedTrunk};
 use crate::numeric::aligned::{Aligned, row_stride};
+use crate::numeric::gelu::{activate, activate_with_slope};
 use crate::numeric::product::{Rows, RowsMut, multiply};
 
 /// Rows in blocks: `each` rows for every time from `first_time` on.
@@ -22,10 +22,20 @@ pub struct RowBlocks {
     pub each: usize,
 }
 
+const WIDE: usize = 128;
+const CHUNK: usize = 32;
+
 impl RowBlocks {
     /// All rows of all blocks.
     pub fn rows(&self) -> usize {
         self.times * self.each
+    }
+
+    /// Rows to be taken through a layer together: whole blocks, and few enough that what the product wrote is still at hand
+    /// when it is activated. Wide layers are taken whole, since their weights would have to be brought in again.
+    pub(super) fn chunks(self, width: usize) -> impl Iterator<Item = Range<usize>> {
+        let rows = if width > WIDE { self.rows() } else { CHUNK.div_ceil(self.each.max(1)) * self.each };
+        (0..self.rows()).step_by(rows.max(1)).map(move |start| start..(start + rows).min(self.rows()))
     }
 
     /// The rows of some of the times.
@@ -84,40 +94,79 @@ pub fn forward(
     }
     for (layer, packed) in packed.layers.iter().enumerate() {
         let (below, here) = activations.values.split_at_mut(layer);
-        let below = match below.last() {
-            None => Rows::new(states, rows, dim, dim),
-            Some(below) => Rows::new(below, rows, h, stride),
+        let (below, below_stride, inputs) = match below.last() {
+            None => (states, dim, dim),
+            Some(below) => (&below[..], stride, h),
         };
-        multiply(RowsMut::new(&mut here[0], rows, h, stride), below, &packed.up);
-        // Only the first backbone layer has biases that differ from time to time.
-        let (bias, block) = match layer {
-            0 => (trunk.state.bias.of(parameters), rows),
-            1 => (&biases[blocks.first_time * h..], blocks.each),
-            _ => (trunk.hidden[layer - 2].bias.of(parameters), rows),
-        };
-        let values = here[0][..rows * stride].chunks_mut(block * stride);
-        let mut places = activations.slopes[layer][..rows * stride].chunks_mut(block * stride);
-        for (values, bias) in values.zip(bias.chunks_exact(h)) {
-            activate(values, places.next().filter(|_| slopes), bias, stride);
+        let (here, slope) = (&mut here[0], &mut activations.slopes[layer]);
+        for rows in blocks.chunks(h) {
+            let place = rows.start * stride..rows.end * stride;
+            let (count, here) = (rows.len(), &mut here[place.clone()]);
+            let below = Rows::new(&below[rows.start * below_stride..], count, inputs, below_stride);
+            multiply(RowsMut::new(here, count, h, stride), below, &packed.up);
+            // Only the first backbone layer has biases that differ from time to time.
+            let (bias, block) = match layer {
+                0 => (trunk.state.bias.of(parameters), count),
+                1 => (&biases[(blocks.first_time + rows.start / blocks.each) * h..], blocks.each),
+                _ => (trunk.hidden[layer - 2].bias.of(parameters), count),
+            };
+            let parts = here.chunks_mut(block * stride).zip(slope[place].chunks_mut(block * stride));
+            for ((here, slope), bias) in parts.zip(bias.chunks_exact(h)) {
+                if slopes {
+                    activate_with_slope(here, slope, bias, stride);
+                } else {
+                    activate(here, bias, stride);
+                }
+            }
         }
     }
 }
 
-/// What a head says about some of the rows: raw outputs, `[row][output]`.
+/// What a head says about some of the rows: raw outputs, `[output][row]`.
 pub fn head_forward(
     head: Head,
     packed: &PackedLayer,
     parameters: &[f32],
     rows: Range<usize>,
     activations: &Activations,
+    scratch: &mut [f32],
     raw: &mut [f32],
 ) {
     let (count, outputs) = (rows.len(), head.dense.weight.outputs);
-    multiply(RowsMut::new(raw, count, outputs, outputs), activations.top(rows), &packed.up);
-    let bias = head.dense.bias.of(parameters);
-    for row in raw[..count * outputs].chunks_exact_mut(outputs) {
-        for (value, bias) in row.iter_mut().zip(bias) {
-            *value += bias;
+    multiply(RowsMut::new(scratch, count, outputs, outputs), activations.top(rows), &packed.up);
+    turn(head, parameters, &scratch[..count * outputs], outputs, raw);
+}
+
+/// What both heads say, each about its own rows, if they stand side by side.
+pub fn heads_forward(
+    heads: [(Head, Range<usize>, &mut [f32]); 2],
+    packed: &PackedNetwork,
+    parameters: &[f32],
+    activations: &Activations,
+    scratch: &mut [f32],
+) -> bool {
+    let Some(both) = packed.both() else { return false };
+    let rows = heads.iter().map(|head| head.1.end).max().unwrap_or(0);
+    let outputs: usize = heads.iter().map(|head| head.0.dense.weight.outputs).sum();
+    multiply(RowsMut::new(scratch, rows, outputs, outputs), activations.top(0..rows), both);
+    let mut first = 0;
+    for (head, rows, raw) in heads {
+        if !rows.is_empty() {
+            let from = &scratch[rows.start * outputs + first..rows.end * outputs];
+            turn(head, parameters, from, outputs, raw);
+        }
+        first += head.dense.weight.outputs;
+    }
+    true
+}
+
+/// Adds the biases to a head's outputs and writes them `[output][row]`.
+fn turn(head: Head, parameters: &[f32], outputs: &[f32], stride: usize, raw: &mut [f32]) {
+    let rows = outputs.len().div_ceil(stride);
+    for (output, &bias) in head.dense.bias.of(parameters).iter().enumerate() {
+        let column = &mut raw[output * rows..(output + 1) * rows];
+        for (value, row) in column.iter_mut().zip(outputs.chunks(stride)) {
+            *value = row[output] + bias;
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Matrix products and vector functions: the arithmetic everything else is made of.
 
 pub mod aligned;
+pub mod crew;
+pub mod gelu;
 pub mod matrix;
 pub mod product;
 pub mod vector;

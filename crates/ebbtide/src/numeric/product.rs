@@ -67,15 +67,19 @@ impl Panels {
         Self { inner, columns, data: Aligned::zeros(inner * columns.next_multiple_of(LINE)) }
     }
 
-    /// Takes the matrix, by rows.
-    pub fn pack(&mut self, matrix: &[f32]) {
-        assert!(matrix.len() == self.inner * self.columns, "shapes must fit");
+    /// Takes the columns from `first` on from a matrix by rows.
+    pub fn pack(&mut self, first: usize, matrix: &[f32]) {
+        let columns = matrix.len() / self.inner.max(1);
+        assert!(matrix.len() == self.inner * columns && first + columns <= self.columns, "shapes must fit");
         for index in 0..self.columns.div_ceil(PANEL) {
             let (start, width) = self.panel(index);
-            let columns = (self.columns - index * PANEL).min(width);
-            let panel = &mut self.data[start..start + self.inner * width];
-            for (place, row) in panel.chunks_exact_mut(width).zip(matrix.chunks_exact(self.columns)) {
-                place[..columns].copy_from_slice(&row[index * PANEL..][..columns]);
+            let (from, to) = ((index * PANEL).max(first), (index * PANEL + width).min(first + columns));
+            if from < to {
+                let place = from - index * PANEL..to - index * PANEL;
+                let panel = &mut self.data[start..start + self.inner * width];
+                for (panel, row) in panel.chunks_exact_mut(width).zip(matrix.chunks_exact(columns)) {
+                    panel[place.clone()].copy_from_slice(&row[from - first..to - first]);
+                }
             }
         }
     }
@@ -88,7 +92,7 @@ impl Panels {
             let columns = (self.columns - index * PANEL).min(width);
             let from = &matrix[index * PANEL * self.inner..][..columns * self.inner];
             let panel = &mut self.data[start..start + self.inner * width];
-            transpose(from, self.inner, panel, width);
+            transpose(from, self.inner, self.inner, panel, width);
         }
     }
 
@@ -99,16 +103,22 @@ impl Panels {
     }
 }
 
-/// Writes the transpose of a matrix by rows of `columns`, its own rows `stride` apart.
+/// Writes the transpose of a matrix of so many columns, whose rows are `stride` apart, with its own rows
+/// `transposed_stride` apart.
 ///
 /// A few lines are read at a time and all of what they hold is written, so that both stay in the cache.
-pub fn transpose(matrix: &[f32], columns: usize, transposed: &mut [f32], stride: usize) {
+pub fn transpose(
+    matrix: &[f32],
+    stride: usize,
+    columns: usize,
+    transposed: &mut [f32],
+    transposed_stride: usize,
+) {
     for first in (0..columns).step_by(LINE) {
         let width = (columns - first).min(LINE);
-        for (row, from) in matrix.chunks_exact(columns).enumerate() {
-            let from = &from[first..first + width];
-            for (column, &value) in from.iter().enumerate() {
-                transposed[(first + column) * stride + row] = value;
+        for (row, from) in matrix.chunks(stride).enumerate() {
+            for (column, &value) in from[first..first + width].iter().enumerate() {
+                transposed[(first + column) * transposed_stride + row] = value;
             }
         }
     }
@@ -283,7 +293,12 @@ fn strip<S: Simd, const V: usize, const ADD: bool>(
             12.. if S::REGISTER_COUNT >= 32 => {
                 block::<S, V, 12, ADD>(simd, inner, left, right, &mut result, row)
             }
-            6.. => block::<S, V, 6, ADD>(simd, inner, left, right, &mut result, row),
+            8.. if S::REGISTER_COUNT >= 32 => {
+                block::<S, V, 8, ADD>(simd, inner, left, right, &mut result, row)
+            }
+            6.. if S::REGISTER_COUNT < 32 => {
+                block::<S, V, 6, ADD>(simd, inner, left, right, &mut result, row)
+            }
             4.. => block::<S, V, 4, ADD>(simd, inner, left, right, &mut result, row),
             2.. => block::<S, V, 2, ADD>(simd, inner, left, right, &mut result, row),
             _ => block::<S, V, 1, ADD>(simd, inner, left, right, &mut result, row),

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::state::COUNTABLE;
 use crate::numeric::{Vectorised, dispatch};
+use crate::trajectory::{PIECES, Threads, piece};
 
 const FIRST: f64 = 0.9;
 const SECOND: f64 = 0.999;
@@ -47,13 +48,25 @@ impl Adam {
     }
 
     /// One step down `scale` · `gradient`.
-    pub fn step(&mut self, parameters: &mut [f32], gradient: &[f32], scale: f32, rate: f64, decay: f32) {
+    pub fn step(
+        &mut self,
+        threads: &Threads,
+        parameters: &mut [f32],
+        gradient: &[f32],
+        scale: f32,
+        rate: f64,
+        decay: f32,
+    ) {
         self.steps += 1;
         let power = self.steps.min(i32::MAX as u64) as i32;
         let size = (rate / (1.0 - FIRST.powi(power))) as f32;
         let correction = (1.0 / (1.0 - SECOND.powi(power)).sqrt()) as f32;
-        let (first, second) = (&mut self.first, &mut self.second);
-        dispatch(Update { parameters, gradient, first, second, scale, size, correction, decay });
+        let piece = piece(parameters.len());
+        let moments = self.first.chunks_mut(piece).zip(self.second.chunks_mut(piece));
+        let pieces = parameters.chunks_mut(piece).zip(gradient.chunks(piece)).zip(moments);
+        threads.share(pieces, |((parameters, gradient), (first, second))| {
+            dispatch(Update { parameters, gradient, first, second, scale, size, correction, decay });
+        });
     }
 }
 
@@ -92,17 +105,57 @@ pub fn clip_scale(norm: f64, limit: f64) -> f32 {
 }
 
 /// The Euclidean norm, summed in double precision.
-pub fn norm(gradient: &[f32]) -> f64 {
-    let mut ways = [0.0_f64; 8];
-    let chunks = gradient.chunks_exact(8);
-    let rest = chunks.remainder();
-    for chunk in chunks {
-        for (way, &value) in ways.iter_mut().zip(chunk) {
-            *way += f64::from(value) * f64::from(value);
+pub fn norm(threads: &Threads, gradient: &[f32]) -> f64 {
+    let mut sums = [0.0; PIECES];
+    let pieces = gradient.chunks(piece(gradient.len())).zip(&mut sums);
+    threads.share(pieces, |(gradient, sum)| *sum = dispatch(SumOfSquares(gradient)));
+    sums.iter().sum::<f64>().sqrt()
+}
+
+struct SumOfSquares<'a>(&'a [f32]);
+
+const WAYS: usize = 32;
+
+impl Vectorised for SumOfSquares<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn call(self) -> f64 {
+        let mut ways = [0.0_f64; WAYS];
+        let (chunks, rest) = self.0.as_chunks::<WAYS>();
+        for chunk in chunks {
+            for (way, &value) in ways.iter_mut().zip(chunk) {
+                *way = f64::from(value).mul_add(f64::from(value), *way);
+            }
+        }
+        let rest: f64 = rest.iter().map(|&value| f64::from(value) * f64::from(value)).sum();
+        ways.iter().sum::<f64>() + rest
+    }
+}
+
+/// follower ← follower + τ (leader − follower)
+pub fn follow(threads: &Threads, follower: &mut [f32], leader: &[f32], tau: f32) {
+    let piece = piece(follower.len());
+    threads.share(follower.chunks_mut(piece).zip(leader.chunks(piece)), |(follower, leader)| {
+        dispatch(Follow { follower, leader, tau });
+    });
+}
+
+struct Follow<'a> {
+    follower: &'a mut [f32],
+    leader: &'a [f32],
+    tau: f32,
+}
+
+impl Vectorised for Follow<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        for (follower, leader) in self.follower.iter_mut().zip(self.leader) {
+            *follower += self.tau * (leader - *follower);
         }
     }
-    let rest: f64 = rest.iter().map(|&value| f64::from(value) * f64::from(value)).sum();
-    (ways.iter().sum::<f64>() + rest).sqrt()
 }
 
 #[cfg(test)]
@@ -112,7 +165,8 @@ mod tests {
     #[test]
     fn the_first_step_has_the_size_of_the_rate() {
         let mut parameters = [1.0, -2.0, 0.0];
-        Adam::new(3).step(&mut parameters, &[5.0, -0.01, 0.0], 1.0, 0.1, 0.0);
+        let threads = Threads::new(1).expect("one thread");
+        Adam::new(3).step(&threads, &mut parameters, &[5.0, -0.01, 0.0], 1.0, 0.1, 0.0);
         assert!((parameters[0] - 0.9).abs() < 1e-6);
         assert!((parameters[1] + 1.9).abs() < 1e-5);
         assert_eq!(parameters[2], 0.0);
@@ -121,7 +175,7 @@ mod tests {
     #[test]
     fn clipping_brings_the_norm_to_the_limit() {
         let gradient: Vec<f32> = (0..19).map(|i| i as f32).collect();
-        let length = norm(&gradient);
+        let length = norm(&Threads::new(2).expect("two threads"), &gradient);
         assert!((length - (2109.0_f64).sqrt()).abs() < 1e-9);
         assert_eq!(clip_scale(length, 100.0), 1.0);
         assert!((f64::from(clip_scale(length, 2.0)) * length - 2.0).abs() < 1e-6);

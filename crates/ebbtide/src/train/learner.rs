@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::adam::{Adam, clip_scale, norm};
+use super::adam::{self, Adam, clip_scale, norm};
 use super::gradient::{Differentiator, Losses, Weights};
 use crate::network::{Layout, Process};
+use crate::trajectory::Threads;
 
 /// Whether the two losses have an optimiser each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -163,7 +164,8 @@ impl Learner {
         if learns_log_z && norms.are_finite() {
             let gradient = losses.log_z_gradient.clamp(-LARGEST_LOG_Z_GRADIENT, LARGEST_LOG_Z_GRADIENT);
             let (gradient, rate) = ([gradient as f32], factor * optimisation.log_z_rate);
-            self.log_z_moments.step(&mut self.log_z, &gradient, 1.0, rate, 0.0);
+            let threads = differentiator.threads();
+            self.log_z_moments.step(threads, &mut self.log_z, &gradient, 1.0, rate, 0.0);
         }
         norms
     }
@@ -176,8 +178,10 @@ impl Learner {
         optimisation: &Optimisation,
         factor: f64,
     ) -> Norms {
-        let mut norm_of =
-            |process, loss: Option<f64>| loss.map_or(0.0, |_| norm(differentiator.gradient(process)));
+        let threads = differentiator.threads().clone();
+        let mut norm_of = |process, loss: Option<f64>| {
+            loss.map_or(0.0, |_| norm(&threads, differentiator.gradient(process)))
+        };
         let norms = Norms {
             generation: norm_of(Process::Generation, losses.generation),
             destruction: norm_of(Process::Destruction, losses.destruction),
@@ -190,13 +194,13 @@ impl Learner {
             let owned = differentiator.model().layout.owned(Process::Generation);
             let (scale, rate) = (clip_scale(norms.generation, clip), factor * optimisation.generation_rate);
             let gradient = differentiator.gradient(Process::Generation);
-            self.generation.step(&mut self.parameters[owned], gradient, scale, rate, decay);
+            self.generation.step(&threads, &mut self.parameters[owned], gradient, scale, rate, decay);
         }
         if losses.destruction.is_some() {
             let owned = differentiator.model().layout.owned(Process::Destruction);
             let (scale, rate) = (clip_scale(norms.destruction, clip), factor * optimisation.destruction_rate);
             let gradient = differentiator.gradient(Process::Destruction);
-            self.destruction.step(&mut self.parameters[owned], gradient, scale, rate, decay);
+            self.destruction.step(&threads, &mut self.parameters[owned], gradient, scale, rate, decay);
         }
         norms
     }
@@ -209,31 +213,20 @@ impl Learner {
         optimisation: &Optimisation,
         factor: f64,
     ) -> Norms {
-        let mut sum = vec![0.0; self.parameters.len()];
-        for (process, loss) in
-            [(Process::Generation, losses.generation), (Process::Destruction, losses.destruction)]
-        {
-            if loss.is_some() {
-                let owned = differentiator.model().layout.owned(process);
-                for (sum, value) in sum[owned].iter_mut().zip(differentiator.gradient(process)) {
-                    *sum += value;
-                }
-            }
-        }
-        let norm = norm(&sum);
+        let threads = differentiator.threads().clone();
+        let sum = differentiator.summed_gradient(losses);
+        let norm = norm(&threads, sum);
         if norm.is_finite() {
             let (scale, rate) = (clip_scale(norm, optimisation.clip), factor * optimisation.generation_rate);
-            self.generation.step(&mut self.parameters, &sum, scale, rate, optimisation.weight_decay);
+            self.generation.step(&threads, &mut self.parameters, sum, scale, rate, optimisation.weight_decay);
         }
         Norms { generation: norm, destruction: norm }
     }
 
     /// Lets the lagging weights follow: lagging ← lagging + τ (live − lagging).
-    pub fn follow(&mut self, tau: f32) {
+    pub fn follow(&mut self, threads: &Threads, tau: f32) {
         if let Some(lagging) = &mut self.lagging {
-            for (lagging, live) in lagging.iter_mut().zip(&self.parameters) {
-                *lagging += tau * (live - *lagging);
-            }
+            adam::follow(threads, lagging, &self.parameters, tau);
         }
     }
 }

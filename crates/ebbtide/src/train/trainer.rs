@@ -141,7 +141,7 @@ impl Trainer {
             self.destroyed_update(&mut report)?;
         }
         if let Some(tau) = self.config().target_network {
-            self.state.learner.follow(tau);
+            self.state.learner.follow(&self.threads, tau);
         }
         self.state.iteration += 1;
         self.set_destruction_bound();

@@ -1,7 +1,5 @@
 //! Lanes: a fixed number of workers, whatever the number of threads, so that sums have a fixed order.
 
-use rayon::prelude::*;
-
 use super::{Model, Threads, Tile};
 use crate::network::Sink;
 
@@ -97,13 +95,16 @@ impl Lanes {
     /// Runs `work` for each lane with the lane's own item, on all threads. Lanes beyond the items rest.
     pub fn run<Item: Send>(
         &mut self,
-        items: impl IndexedParallelIterator<Item = Item>,
-        work: impl Fn(&mut Lane, Item) + Sync + Send,
+        items: impl Iterator<Item = Item>,
+        work: impl Fn(&mut Lane, Item) + Sync,
     ) {
-        let lanes = &mut self.lanes;
-        self.threads.install(|| {
-            lanes.par_iter_mut().zip(items).with_max_len(1).for_each(|(lane, item)| work(lane, item));
-        });
+        let lanes = self.lanes.iter_mut();
+        self.threads.share(lanes.zip(items), |(lane, item)| work(lane, item));
+    }
+
+    /// The threads.
+    pub fn threads(&self) -> &Threads {
+        &self.threads
     }
 
     /// All lanes, for the caller to clear and to add up.

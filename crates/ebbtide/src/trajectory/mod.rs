@@ -13,6 +13,7 @@ pub use model::Model;
 pub use prelude::{Network, Prelude};
 pub use sampler::{LogProbs, Sampler, SamplerError};
 pub use simulate::{Noise, draw_noise, log_probs, simulate_backward, simulate_forward};
+pub(crate) use threads::{PIECES, piece};
 pub use threads::{Threads, ThreadsError};
 pub use tile::{Tile, Wanted};
 

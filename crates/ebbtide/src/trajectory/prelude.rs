@@ -25,6 +25,7 @@ pub struct Prelude {
     origin_state: Vec<f32>,
     origin: Activations,
     origin_raw: Vec<f32>,
+    origin_scratch: Vec<f32>,
     descent: Descent,
 }
 
@@ -41,6 +42,7 @@ impl Prelude {
             origin_state: vec![0.0; shape.dim],
             origin: Activations::new(shape.width, shape.depth, 1),
             origin_raw: vec![0.0; shape.generation_outputs],
+            origin_scratch: vec![0.0; shape.generation_outputs],
             descent: Descent::new(shape.width, shape.dim, shape.generation_outputs, 1),
         }
     }
@@ -57,7 +59,8 @@ impl Prelude {
         let (packed, state) = (self.packed.trunk(head.trunk), &self.origin_state);
         forward(trunk, packed, parameters, biases, ORIGIN, state, &mut self.origin, true);
         let packed = self.packed.head(Process::Generation);
-        head_forward(head, packed, parameters, 0..1, &self.origin, &mut self.origin_raw);
+        let (scratch, raw) = (&mut self.origin_scratch, &mut self.origin_raw);
+        head_forward(head, packed, parameters, 0..1, &self.origin, scratch, raw);
     }
 
     /// The weights, arranged for products.

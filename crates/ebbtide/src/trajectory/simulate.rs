@@ -1,7 +1,5 @@
 //! Simulation in both directions, and the log-probabilities of given trajectories.
 
-use rayon::prelude::*;
-
 use super::{Lanes, Model, Network, Tile, Trajectories, Wanted};
 use crate::network::Process;
 use crate::stream::Address;
@@ -14,7 +12,7 @@ pub fn draw_noise(lanes: &mut Lanes, model: &Model, address: Address, count: usi
     let path = model.steps() * model.dim();
     noise.resize(count * path, 0.0);
     let share = lanes.share(count);
-    lanes.run(noise.par_chunks_mut(share * path).enumerate(), |_, (lane, noise)| {
+    lanes.run(noise.chunks_mut(share * path).enumerate(), |_, (lane, noise)| {
         for (i, noise) in noise.chunks_exact_mut(path).enumerate() {
             address.stream(lane * share + i).fill_normal(noise);
         }
@@ -33,7 +31,7 @@ pub fn simulate_forward(
     let path = model.steps() * model.dim();
     trajectories.resize(noise.len() / path);
     let share = lanes.share(trajectories.len()) * path;
-    let chunks = trajectories.states_mut().par_chunks_mut(share).zip(noise.par_chunks(share));
+    let chunks = trajectories.states_mut().chunks_mut(share).zip(noise.chunks(share));
     lanes.run(chunks, |lane, (states, noise)| {
         let most = lane.tile.capacity() * path;
         for (states, noise) in states.chunks_mut(most).zip(noise.chunks(most)) {
@@ -53,7 +51,7 @@ pub fn simulate_backward(
 ) {
     let path = model.steps() * model.dim();
     let share = lanes.share(trajectories.len()) * path;
-    let chunks = trajectories.states_mut().par_chunks_mut(share).zip(noise.par_chunks(share));
+    let chunks = trajectories.states_mut().chunks_mut(share).zip(noise.chunks(share));
     lanes.run(chunks, |lane, (states, noise)| {
         let most = lane.tile.capacity() * path;
         for (states, noise) in states.chunks_mut(most).zip(noise.chunks(most)) {
@@ -77,9 +75,9 @@ pub fn log_probs(
     let (share, path, tile) = (lanes.share(count), trajectories.path_len(), lanes.tile());
     let chunks = trajectories
         .states()
-        .par_chunks(share * path)
-        .zip(generation.par_chunks_mut(share))
-        .zip(destruction.par_chunks_mut(share));
+        .chunks(share * path)
+        .zip(generation.chunks_mut(share))
+        .zip(destruction.chunks_mut(share));
     let wanted = Wanted { generation: true, destruction: model.destruction.is_learned() };
     lanes.run(chunks, |lane, ((states, generation), destruction)| {
         let outs = generation.chunks_mut(tile).zip(destruction.chunks_mut(tile));

@@ -1,6 +1,9 @@
 //! The threads that serve lanes, started once and shared.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::numeric::aligned::LINE;
+use crate::numeric::crew::Crew;
 
 /// A handle to a number of threads. Clones share them; how many there are never changes a result.
 ///
@@ -12,7 +15,7 @@ use std::sync::Arc;
 /// ```
 #[derive(Clone)]
 pub struct Threads {
-    pool: Arc<rayon::ThreadPool>,
+    crew: Arc<Crew>,
 }
 
 /// The machine gave no threads.
@@ -24,14 +27,14 @@ pub struct ThreadsError {
 }
 
 impl Threads {
-    /// Starts threads; 0 means as many as the machine has cores.
+    /// Starts threads, the caller's counted among them; 0 means as many as the machine has cores.
     pub fn new(threads: usize) -> Result<Self, ThreadsError> {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .thread_name(|i| format!("ebbtide-{i}"))
-            .build()
-            .map_err(|error| ThreadsError { threads, reason: error.to_string() })?;
-        Ok(Self { pool: Arc::new(pool) })
+        let threads = match threads {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            _ => threads,
+        };
+        let crew = Crew::new(threads).map_err(|error| ThreadsError { threads, reason: error.to_string() })?;
+        Ok(Self { crew: Arc::new(crew) })
     }
 
     /// As many as the machine has cores.
@@ -41,10 +44,32 @@ impl Threads {
 
     /// How many there are.
     pub fn count(&self) -> usize {
-        self.pool.current_num_threads()
+        self.crew.len()
     }
 
-    pub(super) fn install(&self, work: impl FnOnce() + Send) {
-        self.pool.install(work);
+    /// Calls `work` once with each item, on all threads. There may be at most 16.
+    pub(crate) fn share<Item: Send>(&self, items: impl Iterator<Item = Item>, work: impl Fn(Item) + Sync) {
+        let mut places: [Mutex<Option<Item>>; MOST] = [const { Mutex::new(None) }; MOST];
+        let mut count = 0;
+        for (place, item) in places.iter_mut().zip(items) {
+            *place.get_mut().unwrap_or_else(PoisonError::into_inner) = Some(item);
+            count += 1;
+        }
+        self.crew.run(count, &|place| {
+            let item = places[place].lock().unwrap_or_else(PoisonError::into_inner).take();
+            item.into_iter().for_each(&work);
+        });
     }
+}
+
+/// The most items that are shared out at once.
+const MOST: usize = 16;
+
+/// The most pieces that many numbers are cut into.
+pub(crate) const PIECES: usize = 8;
+
+/// Numbers to a piece, where `length` numbers are worth sharing out. A function of the length alone, so that sums over
+/// pieces do not depend on the number of threads.
+pub(crate) fn piece(length: usize) -> usize {
+    length.div_ceil(PIECES).next_multiple_of(LINE).max(1 << 15)
 }

@@ -3,9 +3,12 @@
 mod off_policy;
 mod reverse_kl;
 
+use std::ops::Range;
+
 use crate::network::{Direction, Process, Sink};
+use crate::numeric::{Vectorised, dispatch};
 use crate::objective::{DestructionObjective, OffPolicy};
-use crate::trajectory::{Lane, Lanes, Model, Prelude, Threads, Trajectories};
+use crate::trajectory::{Lane, Lanes, Model, Prelude, Threads, Trajectories, piece};
 
 /// What is learned from: at least one path, the log density of the ends, and how much each path counts.
 #[derive(Clone, Copy)]
@@ -62,6 +65,7 @@ pub struct Differentiator {
     live: Prelude,
     lagging: Prelude,
     origin_gradient: Vec<f32>,
+    sum: Vec<f32>,
     outcomes: Vec<Outcome>,
     log_probs: [Vec<f64>; 4],
 }
@@ -82,6 +86,7 @@ impl Differentiator {
             live: Prelude::new(&model),
             lagging: Prelude::new(&model),
             origin_gradient: vec![0.0; model.layout.shape.generation_outputs],
+            sum: Vec::new(),
             outcomes: Vec::new(),
             log_probs: Default::default(),
             model,
@@ -106,12 +111,23 @@ impl Differentiator {
 
     /// The gradient of the last loss of a process, over the parameters it owns. Undefined before the first.
     pub fn gradient(&mut self, process: Process) -> &[f32] {
-        let owned = self.model.layout.owned(process);
-        let lane = &self.lanes.all()[0];
-        match process {
-            Process::Generation => &lane.generation.parameters[owned],
-            Process::Destruction => &lane.destruction.parameters[owned],
+        &self.lanes.all()[0].sink(process).parameters[self.model.layout.owned(process)]
+    }
+
+    /// The sum of the last gradients of all losses there are, over all parameters.
+    pub fn summed_gradient(&mut self, losses: &Losses) -> &[f32] {
+        let layout = &self.model.layout;
+        self.sum.clear();
+        self.sum.resize(layout.parameters(), 0.0);
+        for (process, loss) in
+            [(Process::Generation, losses.generation), (Process::Destruction, losses.destruction)]
+        {
+            if loss.is_some() {
+                let owned = layout.owned(process);
+                add(&mut self.sum[owned.clone()], &self.lanes.all()[0].sink(process).parameters[owned]);
+            }
         }
+        &self.sum
     }
 
     /// δ of each trajectory in the last batch that had a second-moment generation loss.
@@ -130,38 +146,89 @@ impl Differentiator {
         rows.reduce(|worst, row| if row.1 > worst.1 { row } else { worst }).map(|(row, _)| row)
     }
 
+    /// The threads.
+    pub(crate) fn threads(&self) -> &Threads {
+        self.lanes.threads()
+    }
+
     /// Adds up what the lanes gathered, in their order, and takes it through the prelude.
     fn complete(&mut self, parameters: &[f32], used: usize, generation: bool, destruction: bool) {
+        let threads = self.lanes.threads().clone();
         let (first, others) =
             self.lanes.all()[..used].split_first_mut().expect("a batch has at least one lane");
         self.origin_gradient.copy_from_slice(&first.tile.origin_gradient);
-        for lane in others {
+        for lane in others.iter() {
             add(&mut self.origin_gradient, &lane.tile.origin_gradient);
-            if generation {
-                add_sink(&mut first.generation, &lane.generation);
-            }
-            if destruction {
-                add_sink(&mut first.destruction, &lane.destruction);
-            }
         }
-        if generation {
-            let (origin, sink) = (&self.origin_gradient, &mut first.generation);
-            self.live.backward(&self.model, parameters, Process::Generation, origin, sink);
-        }
-        if destruction {
-            self.live.backward(&self.model, parameters, Process::Destruction, &[], &mut first.destruction);
+        for (process, wanted) in [(Process::Generation, generation), (Process::Destruction, destruction)] {
+            if !wanted {
+                continue;
+            }
+            let sink = first.sink(process);
+            for lane in others.iter_mut() {
+                add(&mut sink.biases, &lane.sink(process).biases);
+            }
+            for part in self.model.layout.gathered(process) {
+                let piece = piece(part.len());
+                let (start, total) = (part.start, &mut sink.parameters[part]);
+                let others: &[Lane] = others;
+                threads.share(total.chunks_mut(piece).enumerate(), |(index, total)| {
+                    let place = start + index * piece..start + index * piece + total.len();
+                    dispatch(AddLanes { total, others, process, place });
+                });
+            }
+            sink.parameters[self.model.layout.timed(process)].fill(0.0);
+            self.live.backward(&self.model, parameters, process, &self.origin_gradient, sink);
         }
     }
 }
 
 impl Lane {
-    fn clear(&mut self, generation: bool, destruction: bool) {
+    fn sink(&mut self, process: Process) -> &mut Sink {
+        match process {
+            Process::Generation => &mut self.generation,
+            Process::Destruction => &mut self.destruction,
+        }
+    }
+
+    fn clear(&mut self, model: &Model, generation: bool, destruction: bool) {
         self.tile.origin_gradient.fill(0.0);
         if generation {
-            self.generation.clear();
+            self.generation.clear(&model.layout, Process::Generation);
         }
         if destruction {
-            self.destruction.clear();
+            self.destruction.clear(&model.layout, Process::Destruction);
+        }
+    }
+}
+
+/// total ← total + what each of the other lanes has in that place, lane by lane.
+struct AddLanes<'a> {
+    total: &'a mut [f32],
+    others: &'a [Lane],
+    process: Process,
+    place: Range<usize>,
+}
+
+/// Numbers that are added up over all lanes before the next.
+const AT_A_TIME: usize = 256;
+
+impl Vectorised for AddLanes<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        for (index, total) in self.total.chunks_mut(AT_A_TIME).enumerate() {
+            let start = self.place.start + index * AT_A_TIME;
+            for lane in self.others {
+                let sink = match self.process {
+                    Process::Generation => &lane.generation,
+                    Process::Destruction => &lane.destruction,
+                };
+                for (total, value) in total.iter_mut().zip(&sink.parameters[start..]) {
+                    *total += value;
+                }
+            }
         }
     }
 }
@@ -170,9 +237,4 @@ fn add(total: &mut [f32], values: &[f32]) {
     for (total, value) in total.iter_mut().zip(values) {
         *total += value;
     }
-}
-
-fn add_sink(total: &mut Sink, sink: &Sink) {
-    add(&mut total.parameters, &sink.parameters);
-    add(&mut total.biases, &sink.biases);
 }

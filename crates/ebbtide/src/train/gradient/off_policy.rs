@@ -1,7 +1,5 @@
 //! Losses that do not ask where trajectories came from: second moments and trajectory likelihood.
 
-use rayon::prelude::*;
-
 use super::{Batch, Differentiator, Losses, Objectives, Outcome, Weights};
 use crate::network::Direction;
 use crate::objective::{
@@ -34,10 +32,10 @@ impl Differentiator {
         let (share, tile, path) = (self.lanes.share(count), self.lanes.tile(), batch.trajectories.path_len());
         self.outcomes.clear();
         self.outcomes.resize(count, Outcome::default());
-        let states = batch.trajectories.states().par_chunks(share * path);
-        let chunks = self.outcomes.par_chunks_mut(share).zip(states).enumerate();
+        let states = batch.trajectories.states().chunks(share * path);
+        let chunks = self.outcomes.chunks_mut(share).zip(states).enumerate();
         self.lanes.run(chunks, |lane, (index, (outcomes, states))| {
-            lane.clear(generation.is_some(), destruction.is_some());
+            lane.clear(lesson.model, generation.is_some(), destruction.is_some());
             let tiles = outcomes.chunks_mut(tile).zip(states.chunks(tile * path)).enumerate();
             for (place, (outcomes, states)) in tiles {
                 lane.tile.load(lesson.model, states);

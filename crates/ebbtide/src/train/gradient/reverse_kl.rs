@@ -1,7 +1,5 @@
 //! Reverse KL: the loss that is differentiated through the simulation.
 
-use rayon::prelude::*;
-
 use super::{Batch, Differentiator, Losses, Outcome, Weights};
 use crate::network::Direction;
 use crate::objective::Logs;
@@ -31,12 +29,12 @@ impl Differentiator {
         let scale = 1.0 / (count * dim) as f64;
         let weight = scale as f32;
         let inputs = states
-            .par_chunks(share * path)
-            .zip(noise.par_chunks(share * path))
-            .zip(log_density_gradient.par_chunks(share * dim));
-        let chunks = self.outcomes.par_chunks_mut(share).zip(inputs).enumerate();
+            .chunks(share * path)
+            .zip(noise.chunks(share * path))
+            .zip(log_density_gradient.chunks(share * dim));
+        let chunks = self.outcomes.chunks_mut(share).zip(inputs).enumerate();
         self.lanes.run(chunks, |lane, (index, (outcomes, ((states, noise), gradient)))| {
-            lane.clear(true, false);
+            lane.clear(model, true, false);
             let inputs =
                 states.chunks(tile * path).zip(noise.chunks(tile * path)).zip(gradient.chunks(tile * dim));
             for (place, (outcomes, ((states, noise), gradient))) in

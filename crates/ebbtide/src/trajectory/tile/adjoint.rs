@@ -39,7 +39,7 @@ impl Tile {
         let rows = blocks.rows();
         let trunk = &model.layout.trunks[head.trunk];
         let (outputs, [_, raw_gradient]) = (head.dense.weight.outputs, &mut self.scratch.raw);
-        transpose(&self.destruction_raw[..outputs * rows], rows, raw_gradient, outputs);
+        transpose(&self.destruction_raw[..outputs * rows], rows, rows, raw_gradient, outputs);
         let packed = prelude.packed().head(Process::Destruction);
         let mut parts = [Part { head, packed, rows: 0..rows, raw_gradient, sink: None }];
         let (packed, activations) = (prelude.packed().trunk(head.trunk), &self.activations[head.trunk]);
@@ -103,7 +103,7 @@ impl Tile {
             }
             let states = Self::inputs(&self.inputs, blocks, dim);
             let (rows, [raw_gradient, _]) = (blocks.of_times(i..i + 1), &mut self.scratch.raw);
-            transpose(pulled_now, n, raw_gradient, head.dense.weight.outputs);
+            transpose(pulled_now, n, n, raw_gradient, head.dense.weight.outputs);
             let packed = network.prelude.packed().head(Process::Generation);
             let mut parts = [Part { head, packed, rows, raw_gradient, sink: Some(sink) }];
             let trunk = &model.layout.trunks[head.trunk];

@@ -152,7 +152,7 @@ impl Tile {
                 let head = model.layout.head(*process).filter(|_| here.process(*process))?;
                 let (sink, rows) = (sink.as_deref_mut()?, blocks.of_times(Self::head_times(model, *process)));
                 let (count, outputs) = (rows.len(), head.dense.weight.outputs);
-                transpose(&columns[..outputs * count], count, raw_gradient, outputs);
+                transpose(&columns[..outputs * count], count, count, raw_gradient, outputs);
                 let packed = prelude.packed().head(*process);
                 Some(Part { head, packed, rows, raw_gradient, sink: Some(sink) })
             });

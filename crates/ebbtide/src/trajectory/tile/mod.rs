@@ -6,7 +6,7 @@ mod likelihood;
 use std::ops::Range;
 
 use super::{Model, Network};
-use crate::network::{Activations, Descent, Process, RowBlocks, forward, head_forward};
+use crate::network::{Activations, Descent, Process, RowBlocks, forward, head_forward, heads_forward};
 use crate::numeric::product::transpose;
 
 /// Which heads a pass needs.
@@ -72,7 +72,9 @@ struct Scratch {
     variance: Vec<f32>,
     sums: Vec<f32>,
     weights: Vec<f32>,
-    /// Raw outputs of a head, or their gradient, `[row][output]`; one for each process.
+    /// Raw outputs of the heads, `[row][output]`.
+    heads: Vec<f32>,
+    /// Gradients of raw outputs, `[row][output]`; one for each process.
     raw: [Vec<f32>; 2],
     /// A gradient with respect to the states, `[row][coordinate]`.
     rows: Vec<f32>,
@@ -122,6 +124,7 @@ impl Tile {
                 variance: vec![0.0; rows],
                 sums: vec![0.0; rows],
                 weights: vec![0.0; rows],
+                heads: vec![0.0; (shape.generation_outputs + shape.destruction_outputs) * rows],
                 raw: [shape.generation_outputs, shape.destruction_outputs]
                     .map(|outputs| vec![0.0; outputs * rows]),
                 rows: vec![0.0; shape.dim * rows],
@@ -247,10 +250,13 @@ impl Tile {
             let activations = &mut self.activations[index];
             let (packed, biases) = (network.prelude.packed().trunk(index), network.prelude.biases(index));
             forward(trunk, packed, network.parameters, biases, blocks, states, activations, slopes);
+            let rows = |process| blocks.of_times(Self::head_times(model, process));
+            if here.generation && here.destruction && self.ask_heads(model, network, rows) {
+                continue;
+            }
             for process in [Process::Generation, Process::Destruction] {
                 if here.process(process) {
-                    let rows = blocks.of_times(Self::head_times(model, process));
-                    self.ask_head(model, network, process, rows);
+                    self.ask_head(model, network, process, rows(process));
                 }
             }
         }
@@ -261,7 +267,7 @@ impl Tile {
         let Some(head) = model.layout.head(process) else { return };
         let each = states.len() / model.dim();
         let blocks = RowBlocks { first_time: time, times: 1, each };
-        transpose(states, each, &mut self.inputs, model.dim());
+        transpose(states, each, each, &mut self.inputs, model.dim());
         let activations = &mut self.activations[head.trunk];
         let trunk = &model.layout.trunks[head.trunk];
         let (packed, biases) =
@@ -273,19 +279,24 @@ impl Tile {
     /// Raw outputs of one head for some rows of the last pass, into the head's buffer.
     fn ask_head(&mut self, model: &Model, network: Network, process: Process, rows: Range<usize>) {
         let Some(head) = model.layout.head(process) else { return };
-        let count = rows.len();
-        if count == 0 {
-            return;
-        }
-        let [generation, destruction] = &mut self.scratch.raw;
-        let (raw, columns) = match process {
-            Process::Generation => (generation, &mut self.generation_raw),
-            Process::Destruction => (destruction, &mut self.destruction_raw),
+        let raw = match process {
+            Process::Generation => &mut self.generation_raw,
+            Process::Destruction => &mut self.destruction_raw,
         };
-        let outputs = head.dense.weight.outputs;
-        let raw = &mut raw[..outputs * count];
-        let packed = network.prelude.packed().head(process);
-        head_forward(head, packed, network.parameters, rows, &self.activations[head.trunk], raw);
-        transpose(raw, outputs, columns, count);
+        let (packed, activations) = (network.prelude.packed().head(process), &self.activations[head.trunk]);
+        head_forward(head, packed, network.parameters, rows, activations, &mut self.scratch.heads, raw);
+    }
+
+    /// The same for both heads at once, if they stand side by side.
+    fn ask_heads(&mut self, model: &Model, network: Network, rows: impl Fn(Process) -> Range<usize>) -> bool {
+        let (generation, Some(destruction)) = (model.layout.generation, model.layout.destruction) else {
+            return false;
+        };
+        let heads = [
+            (generation, rows(Process::Generation), &mut self.generation_raw[..]),
+            (destruction, rows(Process::Destruction), &mut self.destruction_raw[..]),
+        ];
+        let (packed, activations) = (network.prelude.packed(), &self.activations[generation.trunk]);
+        heads_forward(heads, packed, network.parameters, activations, &mut self.scratch.heads)
     }
 }
