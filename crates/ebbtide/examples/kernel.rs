@@ -18,7 +18,7 @@ fn main() {
         }
         let w: Vec<f32> = (0..k * n).map(|i| (i as f32).cos()).collect();
         let mut p = Panels::new(k, n);
-        p.pack(0, &w, n);
+        p.pack(0, &w);
         let reps = (2e8 / (rows * k * n) as f64).max(1.0) as usize;
         let mut best = [f64::MAX; 2];
         let mut sc = Aligned::zeros(scratch(rows, k));

@@ -185,51 +185,49 @@ mod table {
         fn call(self) {
             let Self { simd, z, slope, bias, stride } = self;
             let table = Table::new(simd);
+            let mut slope = slope;
+            // Down the rows, one vector of features after the other.
             let (biases, rest) = bias.as_chunks::<LANES>();
-            match slope {
-                Some(slope) => {
-                    for (z, slope) in z.chunks_mut(stride).zip(slope.chunks_mut(stride)) {
-                        let (vectors, z) = z.as_chunks_mut::<LANES>();
-                        let (slopes, slope) = slope.as_chunks_mut::<LANES>();
-                        for ((z, slope), bias) in vectors.iter_mut().zip(slopes.iter_mut()).zip(biases) {
-                            (*z, *slope) = table.value_and_slope(*z, *bias);
+            for (index, bias) in biases.iter().enumerate() {
+                let first = index * LANES;
+                match &mut slope {
+                    Some(slope) => {
+                        for (z, slope) in z.chunks_mut(stride).zip(slope.chunks_mut(stride)) {
+                            let (z, slope) = (&mut z[first..first + LANES], &mut slope[first..first + LANES]);
+                            let (value, derivative) = table.value_and_slope(padded(z), *bias);
+                            z.copy_from_slice(&value);
+                            slope.copy_from_slice(&derivative);
                         }
-                        if !rest.is_empty() {
-                            // The last few features may stand in a line that reaches beyond them.
-                            let (z, slope) =
-                                match (vectors.get_mut(biases.len()), slopes.get_mut(biases.len())) {
-                                    (Some(z), Some(slope)) => (&mut z[..], &mut slope[..]),
-                                    _ => (z, slope),
-                                };
-                            let (values, slopes) =
-                                table.value_and_slope(padded(z, rest.len()), padded(rest, rest.len()));
-                            z[..rest.len()].copy_from_slice(&values[..rest.len()]);
-                            slope[..rest.len()].copy_from_slice(&slopes[..rest.len()]);
+                    }
+                    None => {
+                        for z in z.chunks_mut(stride) {
+                            let z = &mut z[first..first + LANES];
+                            z.copy_from_slice(&table.value(padded(z), *bias));
                         }
                     }
                 }
-                None => {
-                    for z in z.chunks_mut(stride) {
-                        let (vectors, z) = z.as_chunks_mut::<LANES>();
-                        for (z, bias) in vectors.iter_mut().zip(biases) {
-                            *z = table.value(*z, *bias);
-                        }
-                        if !rest.is_empty() {
-                            let z = vectors.get_mut(biases.len()).map_or(z, |z| &mut z[..]);
-                            let values = table.value(padded(z, rest.len()), padded(rest, rest.len()));
-                            z[..rest.len()].copy_from_slice(&values[..rest.len()]);
-                        }
-                    }
+            }
+            if rest.is_empty() {
+                return;
+            }
+            let (first, width) = (LANES * biases.len(), rest.len());
+            let mut slopes = slope.map(|slope| slope.chunks_mut(stride));
+            for z in z.chunks_mut(stride) {
+                let z = &mut z[first..first + width];
+                let (value, derivative) = table.value_and_slope(padded(z), padded(rest));
+                z.copy_from_slice(&value[..width]);
+                if let Some(slope) = slopes.as_mut().and_then(Iterator::next) {
+                    slope[first..first + width].copy_from_slice(&derivative[..width]);
                 }
             }
         }
     }
 
-    /// The first `count` numbers, then zeros.
+    /// At most a vector of numbers, then zeros.
     #[inline(always)]
-    fn padded(values: &[f32], count: usize) -> [f32; LANES] {
+    fn padded(values: &[f32]) -> [f32; LANES] {
         let mut padded = [0.0; LANES];
-        padded[..count].copy_from_slice(&values[..count]);
+        padded[..values.len()].copy_from_slice(values);
         padded
     }
 

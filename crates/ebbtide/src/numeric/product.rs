@@ -52,6 +52,19 @@ impl<'a> RowsMut<'a> {
 /// Columns of a panel: two of the widest vectors.
 const PANEL: usize = 2 * LINE;
 
+/// Columns that gradients are gathered in together: four of the widest vectors.
+const BAND: usize = 4 * LINE;
+
+/// Rows of a panel that fit the nearest cache, with what else is needed there.
+const DEEP: usize = 256;
+
+/// What becomes of what a result holds already.
+const REPLACE: u8 = 0;
+/// The sum is added to it.
+const ADD: u8 = 1;
+/// It is the beginning of the sum.
+const CONTINUE: u8 = 2;
+
 /// The right-hand side of products, an inner × columns matrix cut into panels of 32 columns (16 where that is enough
 /// for the last), each by rows and padded with zeros.
 #[derive(Clone)]
@@ -143,23 +156,29 @@ impl WithSimd for Multiply<'_> {
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { c, a, b } = self;
         let written = c.stride.min(c.columns.next_multiple_of(LINE));
-        let left = Left { data: a.data, block: BLOCK * a.stride, row: a.stride, step: 1 };
-        for index in 0..b.columns.div_ceil(PANEL) {
-            let (start, width) = b.panel(index);
-            let panel = &b.data[start..start + b.inner * width];
-            let mut offset = 0;
-            while offset < width && index * PANEL + offset < written {
-                let vectors = (width - offset).div_ceil(S::F32_LANES).min(2);
-                let (first, columns) = (index * PANEL + offset, vectors * S::F32_LANES);
-                let right = Right { data: &panel[offset..], step: width };
-                let data = &mut c.data[first..];
-                let result =
-                    Result { data, rows: c.rows, stride: c.stride, columns: columns.min(written - first) };
-                match vectors {
-                    2 => strip::<S, 2, false>(simd, b.inner, left, right, result),
-                    _ => strip::<S, 1, false>(simd, b.inner, left, right, result),
+        // At least once, so that a product over nothing is zero.
+        for deep in (0..b.inner.max(1)).step_by(DEEP) {
+            let inner = (b.inner - deep).min(DEEP);
+            let data = a.data.get(deep..).unwrap_or_default();
+            let left = Left { data, block: BLOCK * a.stride, row: a.stride, step: 1 };
+            for index in 0..b.columns.div_ceil(PANEL) {
+                let (start, width) = b.panel(index);
+                let panel = &b.data[start + deep * width..start + (deep + inner) * width];
+                let mut offset = 0;
+                while offset < width && index * PANEL + offset < written {
+                    let vectors = (width - offset).div_ceil(S::F32_LANES).min(2);
+                    let (first, columns) = (index * PANEL + offset, vectors * S::F32_LANES);
+                    let right = Right { data: panel.get(offset..).unwrap_or_default(), step: width };
+                    let (data, columns) = (&mut c.data[first..], columns.min(written - first));
+                    let result = Result { data, rows: c.rows, stride: c.stride, columns };
+                    match (vectors, deep) {
+                        (2, 0) => strip::<S, 2, REPLACE>(simd, inner, left, right, result),
+                        (2, _) => strip::<S, 2, CONTINUE>(simd, inner, left, right, result),
+                        (_, 0) => strip::<S, 1, REPLACE>(simd, inner, left, right, result),
+                        (_, _) => strip::<S, 1, CONTINUE>(simd, inner, left, right, result),
+                    }
+                    offset += vectors * S::F32_LANES;
                 }
-                offset += columns;
             }
         }
     }
@@ -183,7 +202,7 @@ const FAR_RIGHT: usize = 512;
 
 /// How many numbers of scratch [`accumulate`] needs for matrices with at most so many rows and columns.
 pub fn scratch(rows: usize, columns: usize) -> usize {
-    rows * (columns.next_multiple_of(BLOCK) + PANEL)
+    rows * (columns.next_multiple_of(BLOCK) + BAND)
 }
 
 struct Accumulate<'a> {
@@ -199,7 +218,7 @@ impl WithSimd for Accumulate<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { gradient, a, b, scratch } = self;
-        let (panel, blocks) = scratch.split_at_mut(a.rows * PANEL);
+        let (panel, blocks) = scratch.split_at_mut(a.rows * BAND);
         let left = if a.columns < FAR_LEFT {
             Left { data: a.data, block: BLOCK, row: 1, step: a.stride }
         } else {
@@ -209,7 +228,9 @@ impl WithSimd for Accumulate<'_> {
         let mut first = 0;
         while first < b.columns {
             let remaining = b.columns - first;
-            let vectors = remaining.div_ceil(S::F32_LANES).min(2);
+            let most = if S::REGISTER_COUNT >= 32 { 4 } else { 2 };
+            let vectors =
+                if remaining >= most * S::F32_LANES { most } else { remaining.div_ceil(S::F32_LANES).min(2) };
             let (width, columns) = (vectors * S::F32_LANES, remaining.min(vectors * S::F32_LANES));
             // A vector may not read beyond the last row, where there is no padding.
             let right = if b.columns < FAR_RIGHT && (b.rows - 1) * b.stride + first + width <= b.data.len() {
@@ -223,8 +244,9 @@ impl WithSimd for Accumulate<'_> {
             let data = &mut gradient.data[first..];
             let result = Result { data, rows: gradient.rows, stride: gradient.stride, columns };
             match vectors {
-                2 => strip::<S, 2, true>(simd, a.rows, left, right, result),
-                _ => strip::<S, 1, true>(simd, a.rows, left, right, result),
+                4 => strip::<S, 4, ADD>(simd, a.rows, left, right, result),
+                2 => strip::<S, 2, ADD>(simd, a.rows, left, right, result),
+                _ => strip::<S, 1, ADD>(simd, a.rows, left, right, result),
             }
             first += width;
         }
@@ -276,32 +298,27 @@ struct Result<'a> {
     columns: usize,
 }
 
-/// A product whose right-hand side is V vectors wide, written to the result or (ADD) added to it. A left-hand side
-/// that is added has adjacent rows.
+/// A product whose right-hand side is V vectors wide. As many rows at a time as accumulators fit the registers.
 #[inline(always)]
-fn strip<S: Simd, const V: usize, const ADD: bool>(
+fn strip<S: Simd, const V: usize, const MODE: u8>(
     simd: S,
     inner: usize,
     left: Left,
     right: Right,
     mut result: Result,
 ) {
+    let (many, result) = (S::REGISTER_COUNT >= 32, &mut result);
     let mut row = 0;
     while row < result.rows {
-        let left = Left { data: &left.data[row / BLOCK * left.block + row % BLOCK * left.row..], ..left };
+        let place = row / BLOCK * left.block + row % BLOCK * left.row;
+        let left = Left { data: left.data.get(place..).unwrap_or_default(), ..left };
         row += match result.rows - row {
-            12.. if S::REGISTER_COUNT >= 32 => {
-                block::<S, V, 12, ADD>(simd, inner, left, right, &mut result, row)
-            }
-            8.. if S::REGISTER_COUNT >= 32 => {
-                block::<S, V, 8, ADD>(simd, inner, left, right, &mut result, row)
-            }
-            6.. if S::REGISTER_COUNT < 32 => {
-                block::<S, V, 6, ADD>(simd, inner, left, right, &mut result, row)
-            }
-            4.. => block::<S, V, 4, ADD>(simd, inner, left, right, &mut result, row),
-            2.. => block::<S, V, 2, ADD>(simd, inner, left, right, &mut result, row),
-            _ => block::<S, V, 1, ADD>(simd, inner, left, right, &mut result, row),
+            12.. if many && V < 4 => block::<S, V, 12, MODE>(simd, inner, left, right, result, row),
+            8.. if many && V < 4 => block::<S, V, 8, MODE>(simd, inner, left, right, result, row),
+            6.. if !many || V == 4 => block::<S, V, 6, MODE>(simd, inner, left, right, result, row),
+            4.. => block::<S, V, 4, MODE>(simd, inner, left, right, result, row),
+            2.. => block::<S, V, 2, MODE>(simd, inner, left, right, result, row),
+            _ => block::<S, V, 1, MODE>(simd, inner, left, right, result, row),
         };
     }
 }
@@ -309,7 +326,7 @@ fn strip<S: Simd, const V: usize, const ADD: bool>(
 /// M rows of a strip, held in registers while the inner index runs. Answers with M.
 #[inline(always)]
 #[allow(unsafe_code)]
-fn block<S: Simd, const V: usize, const M: usize, const ADD: bool>(
+fn block<S: Simd, const V: usize, const M: usize, const MODE: u8>(
     simd: S,
     inner: usize,
     left: Left,
@@ -319,6 +336,24 @@ fn block<S: Simd, const V: usize, const M: usize, const ADD: bool>(
 ) -> usize {
     let lanes = S::F32_LANES;
     let mut sums = [[simd.splat_f32s(0.0); V]; M];
+    let (stride, columns) = (result.stride, result.columns);
+    let place = &mut result.data[row * stride..][..(M - 1) * stride + columns];
+    let whole = columns == V * lanes;
+    if MODE == CONTINUE && whole {
+        for m in 0..M {
+            for v in 0..V {
+                // SAFETY: row m begins at m strides, and from there the slice has V vectors.
+                sums[m][v] =
+                    unsafe { place.as_ptr().add(m * stride + v * lanes).cast::<S::f32s>().read_unaligned() };
+            }
+        }
+    } else if MODE == CONTINUE {
+        let mut before = sums;
+        for (place, sums) in place.chunks(stride).zip(&mut before) {
+            pulp::bytemuck::cast_slice_mut::<_, f32>(sums)[..columns].copy_from_slice(&place[..columns]);
+        }
+        sums = before;
+    }
     if inner > 0 {
         let last = inner - 1;
         assert!(
@@ -327,9 +362,16 @@ fn block<S: Simd, const V: usize, const M: usize, const ADD: bool>(
         );
         assert!(last * right.step + V * lanes <= right.data.len(), "the right-hand side must hold the strip");
     }
-    let (mut a, mut b) = (left.data.as_ptr(), right.data.as_ptr());
+    // Every third row has a pointer of its own, and the two after it are reached by the processor's own addressing.
+    let mut a = [left.data.as_ptr(); BLOCK / 3];
+    for (group, a) in a.iter_mut().enumerate() {
+        *a = a.wrapping_add(3 * group * left.row);
+    }
+    // Without the compiler knowing how they are related: it would find them one from the other, in as many additions.
+    a = std::hint::black_box(a);
+    let mut b = right.data.as_ptr();
     for _ in 0..inner {
-        // SAFETY: at inner index k ≤ inner − 1, `a` stands k steps into the left-hand side and `b` k steps into the
+        // SAFETY: at inner index k < inner, `a` stands k steps into the left-hand side and `b` k steps into the
         // right-hand side, and the assertions above bound what is read from there.
         unsafe {
             let mut vectors = [simd.splat_f32s(0.0); V];
@@ -337,25 +379,23 @@ fn block<S: Simd, const V: usize, const M: usize, const ADD: bool>(
                 vectors[v] = b.add(v * lanes).cast::<S::f32s>().read_unaligned();
             }
             for m in 0..M {
-                let factor = simd.splat_f32s(*a.add(m * left.row));
+                let factor = simd.splat_f32s(*a[m / 3].add(m % 3 * left.row));
                 for v in 0..V {
                     sums[m][v] = simd.mul_add_f32s(factor, vectors[v], sums[m][v]);
                 }
             }
         }
-        (a, b) = (a.wrapping_add(left.step), b.wrapping_add(right.step));
+        a = a.map(|a| a.wrapping_add(left.step));
+        b = b.wrapping_add(right.step);
     }
-    let stride = result.stride;
-    let place = &mut result.data[row * stride..][..(M - 1) * stride + result.columns];
-    if result.columns == V * lanes {
-        let place = place.as_mut_ptr();
+    if whole {
         for m in 0..M {
             for v in 0..V {
-                // SAFETY: row m begins at m strides, and from there the slice has at least V vectors.
+                // SAFETY: as above.
                 unsafe {
-                    let place = place.add(m * stride + v * lanes).cast::<S::f32s>();
-                    let sum =
-                        if ADD { simd.add_f32s(place.read_unaligned(), sums[m][v]) } else { sums[m][v] };
+                    let place = place.as_mut_ptr().add(m * stride + v * lanes).cast::<S::f32s>();
+                    let sum = sums[m][v];
+                    let sum = if MODE == ADD { simd.add_f32s(place.read_unaligned(), sum) } else { sum };
                     place.write_unaligned(sum);
                 }
             }
@@ -365,8 +405,8 @@ fn block<S: Simd, const V: usize, const M: usize, const ADD: bool>(
         let sums = sums;
         for (place, sums) in place.chunks_mut(stride).zip(&sums) {
             let sums: &[f32] = pulp::bytemuck::cast_slice(sums);
-            for (place, sum) in place[..result.columns].iter_mut().zip(sums) {
-                *place = if ADD { *place + sum } else { *sum };
+            for (place, sum) in place[..columns].iter_mut().zip(sums) {
+                *place = if MODE == ADD { *place + sum } else { *sum };
             }
         }
     }
