@@ -7,7 +7,7 @@ use super::layout::{Head, Layout, Process, Trunk};
 use super::packed::{PackedLayer, PackedTrunk};
 use super::trunk::{Activations, RowBlocks};
 use crate::numeric::aligned::{Aligned, row_stride};
-use crate::numeric::product::{Rows, RowsMut, accumulate, multiply, scratch};
+use crate::numeric::product::{Blocks, Columns, FAR, Rows, RowsMut, accumulate, multiply, scratch};
 
 /// Where a loss's gradient is gathered.
 pub struct Sink {
@@ -52,18 +52,19 @@ pub struct Descent {
     above: Aligned,
     scratch: Aligned,
     head: Vec<f32>,
+    /// The activations below a wide layer, rearranged once for all parts.
+    blocks: Option<Blocks>,
 }
 
 impl Descent {
-    /// Room for at most `rows` rows, counted over all parts, of networks whose layers and heads have at most so many inputs
-    /// and outputs.
-    pub fn new(width: usize, dim: usize, outputs: usize, rows: usize) -> Self {
-        let widest = width.max(dim).max(outputs);
+    /// Room for at most `rows` rows, counted over all parts, and heads of at most so many outputs.
+    pub fn new(width: usize, outputs: usize, rows: usize) -> Self {
         Self {
             here: Aligned::zeros(row_stride(width) * rows),
             above: Aligned::zeros(row_stride(width) * rows),
-            scratch: Aligned::zeros(scratch(rows, widest)),
+            scratch: Aligned::zeros(scratch(rows)),
             head: vec![0.0; width * outputs.min(FEW)],
+            blocks: (width >= FAR).then(|| Blocks::new(rows, width)),
         }
     }
 }
@@ -93,6 +94,9 @@ pub fn backward(
     }
     for layer in (0..=activations.depth).rev() {
         let mut offset = 0;
+        if let (Some(blocks_below), true) = (&mut descent.blocks, layer > 0) {
+            blocks_below.pack(Rows::new(&activations.values[layer - 1], blocks.rows(), h, stride));
+        }
         for part in parts.iter_mut() {
             if layer == activations.depth {
                 part.gather_head(activations, descent);
@@ -126,13 +130,20 @@ pub fn backward(
                 }
             }
             if let Some(sink) = &mut part.sink {
-                let (weight, below, below_stride) = match layer {
-                    0 => (trunk.state.weight, states, dim),
-                    1 => (trunk.first_state, &activations.values[0][..], stride),
-                    _ => (trunk.hidden[layer - 2].weight, &activations.values[layer - 1][..], stride),
+                let weight = match layer {
+                    0 => trunk.state.weight,
+                    1 => trunk.first_state,
+                    _ => trunk.hidden[layer - 2].weight,
                 };
-                let below =
-                    Rows::new(&below[part.rows.start * below_stride..], count, weight.inputs, below_stride);
+                let first = part.rows.start;
+                let below = match (layer, &descent.blocks) {
+                    (0, _) => Columns::Rows(Rows::new(&states[first * dim..], count, dim, dim)),
+                    (_, Some(below)) => Columns::Blocks(below, first, count),
+                    (_, None) => {
+                        let below = &activations.values[layer - 1][first * stride..];
+                        Columns::Rows(Rows::new(below, count, h, stride))
+                    }
+                };
                 let gradient = RowsMut::new(weight.of_mut(&mut sink.parameters), weight.inputs, h, h);
                 accumulate(gradient, below, Rows::new(here, count, h, stride), &mut descent.scratch);
             }
@@ -162,12 +173,13 @@ impl Part<'_> {
         let top = activations.top(self.rows.clone());
         let gradient = dense.weight.of_mut(&mut sink.parameters);
         if outputs >= FEW {
+            let top = Columns::Rows(top);
             accumulate(RowsMut::new(gradient, h, outputs, outputs), top, raw, &mut descent.scratch);
             return;
         }
         let transposed = &mut descent.head[..h * outputs];
         transposed.fill(0.0);
-        accumulate(RowsMut::new(transposed, outputs, h, h), raw, top, &mut descent.scratch);
+        accumulate(RowsMut::new(transposed, outputs, h, h), Columns::Rows(raw), top, &mut descent.scratch);
         for (output, row) in transposed.chunks_exact(h).enumerate() {
             for (feature, value) in row.iter().enumerate() {
                 gradient[feature * outputs + output] += value;

@@ -13,5 +13,5 @@ mod trunk;
 pub use backward::{Descent, Part, Sink, backward};
 pub use layout::{Backbone, Head, Layout, Process, Shape, Tensor, Trunk};
 pub use packed::{Direction, PackedLayer, PackedNetwork, PackedTrunk};
-pub use time::TimePass;
+pub use time::{TimeDescent, TimePass};
 pub use trunk::{Activations, RowBlocks, forward, head_forward, heads_forward};

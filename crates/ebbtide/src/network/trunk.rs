@@ -92,13 +92,21 @@ pub fn forward(
     if rows == 0 {
         return;
     }
+    let (depth, values) = (activations.depth, &mut activations.values);
+    // Without a backward pass to come, two buffers are enough, and stay in the cache.
+    let buffer = |layer: usize| if slopes { layer } else { depth - (depth - layer) % 2 };
     for (layer, packed) in packed.layers.iter().enumerate() {
-        let (below, here) = activations.values.split_at_mut(layer);
-        let (below, below_stride, inputs) = match below.last() {
-            None => (states, dim, dim),
-            Some(below) => (&below[..], stride, h),
+        let (below, here) = match layer {
+            0 => (states, &mut values[buffer(0)]),
+            _ => {
+                let [below, here] = values
+                    .get_disjoint_mut([buffer(layer - 1), buffer(layer)])
+                    .expect("a layer and the one below have a buffer each");
+                (&below[..], here)
+            }
         };
-        let (here, slope) = (&mut here[0], &mut activations.slopes[layer]);
+        let (below_stride, inputs) = if layer == 0 { (dim, dim) } else { (stride, h) };
+        let slope = &mut activations.slopes[layer];
         for rows in blocks.chunks(h) {
             let place = rows.start * stride..rows.end * stride;
             let (count, here) = (rows.len(), &mut here[place.clone()]);

@@ -3,7 +3,6 @@
 pub mod aligned;
 pub mod crew;
 pub mod gelu;
-pub mod matrix;
 pub mod product;
 pub mod vector;
 

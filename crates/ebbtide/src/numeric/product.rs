@@ -186,28 +186,93 @@ impl WithSimd for Multiply<'_> {
 
 /// gradient ← gradient + aᵀ b: how the gradient of a layer's weights is gathered over rows. Needs
 /// [`scratch`] numbers to work with.
-pub fn accumulate(gradient: RowsMut, a: Rows, b: Rows, scratch: &mut [f32]) {
-    assert!(
-        a.rows == b.rows && gradient.rows == a.columns && gradient.columns == b.columns,
-        "shapes must fit"
-    );
-    if a.rows > 0 && gradient.rows > 0 {
+pub fn accumulate(gradient: RowsMut, a: Columns, b: Rows, scratch: &mut [f32]) {
+    let (rows, columns) = a.shape();
+    assert!(rows == b.rows && gradient.rows == columns && gradient.columns == b.columns, "shapes must fit");
+    if rows > 0 && columns > 0 {
         pulp::Arch::new().dispatch(Accumulate { gradient, a, b, scratch });
     }
 }
 
-/// From this many columns on, walking down the rows of a matrix touches so many pages that copying pays.
-const FAR_LEFT: usize = 128;
-const FAR_RIGHT: usize = 512;
+/// How many numbers of scratch [`accumulate`] needs for so many rows.
+pub fn scratch(rows: usize) -> usize {
+    rows * BAND
+}
 
-/// How many numbers of scratch [`accumulate`] needs for matrices with at most so many rows and columns.
-pub fn scratch(rows: usize, columns: usize) -> usize {
-    rows * (columns.next_multiple_of(BLOCK) + BAND)
+/// The matrix whose columns are multiplied.
+#[derive(Clone, Copy)]
+pub enum Columns<'a> {
+    /// As it stands.
+    Rows(Rows<'a>),
+    /// So many rows, from the first number on, of a matrix rearranged before.
+    Blocks(&'a Blocks, usize, usize),
+}
+
+impl<'a> Columns<'a> {
+    fn shape(&self) -> (usize, usize) {
+        match self {
+            Columns::Rows(rows) => (rows.rows, rows.columns),
+            Columns::Blocks(blocks, _, count) => (*count, blocks.columns),
+        }
+    }
+
+    fn left(self) -> Left<'a> {
+        match self {
+            Columns::Rows(rows) => Left { data: rows.data, block: BLOCK, row: 1, step: rows.stride },
+            Columns::Blocks(blocks, first, count) => {
+                assert!(first + count <= blocks.rows, "the rows must be there");
+                let data = &blocks.data[first * BLOCK..];
+                Left { data, block: BLOCK * blocks.rows, row: 1, step: BLOCK }
+            }
+        }
+    }
+}
+
+/// From this many columns on, walking down the rows of a matrix touches so many pages that rearranging it pays.
+pub const FAR: usize = 128;
+/// The same for the right-hand side, which is walked down less often.
+const FAR_RIGHT: usize = 512;
+/// Fewer columns on the left-hand side than this would not be worth the copy.
+const OFTEN: usize = 24;
+
+/// A matrix with its columns in blocks of 12, each by rows.
+pub struct Blocks {
+    data: Aligned,
+    rows: usize,
+    columns: usize,
+}
+
+impl Blocks {
+    /// Room for so many numbers of rows and columns.
+    pub fn new(rows: usize, columns: usize) -> Self {
+        let data = Aligned::zeros(rows * columns.next_multiple_of(BLOCK));
+        Self { data, rows: 0, columns }
+    }
+
+    /// Takes a matrix of as many columns as there is room for, and no more rows.
+    pub fn pack(&mut self, a: Rows) {
+        assert!(a.columns == self.columns, "shapes must fit");
+        self.rows = a.rows;
+        if a.rows == 0 {
+            return;
+        }
+        for (index, block) in self.data.chunks_exact_mut(BLOCK * a.rows).enumerate() {
+            let first = (index * BLOCK).min(a.columns);
+            let columns = (a.columns - first).min(BLOCK);
+            for (row, place) in block.chunks_exact_mut(BLOCK).enumerate() {
+                let from = &a.data[row * a.stride + first..][..columns];
+                match columns {
+                    BLOCK => place.copy_from_slice(&from[..BLOCK]),
+                    _ => place[..columns].copy_from_slice(from),
+                }
+            }
+        }
+    }
 }
 
 struct Accumulate<'a> {
     gradient: RowsMut<'a>,
-    a: Rows<'a>,
+    a: Columns<'a>,
     b: Rows<'a>,
     scratch: &'a mut [f32],
 }
@@ -218,13 +283,8 @@ impl WithSimd for Accumulate<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { gradient, a, b, scratch } = self;
-        let (panel, blocks) = scratch.split_at_mut(a.rows * BAND);
-        let left = if a.columns < FAR_LEFT {
-            Left { data: a.data, block: BLOCK, row: 1, step: a.stride }
-        } else {
-            copy_blocks(a, blocks);
-            Left { data: blocks, block: BLOCK * a.rows, row: 1, step: BLOCK }
-        };
+        let left = a.left();
+        let near = b.columns < FAR_RIGHT || gradient.rows < OFTEN;
         let mut first = 0;
         while first < b.columns {
             let remaining = b.columns - first;
@@ -233,40 +293,22 @@ impl WithSimd for Accumulate<'_> {
                 if remaining >= most * S::F32_LANES { most } else { remaining.div_ceil(S::F32_LANES).min(2) };
             let (width, columns) = (vectors * S::F32_LANES, remaining.min(vectors * S::F32_LANES));
             // A vector may not read beyond the last row, where there is no padding.
-            let right = if b.columns < FAR_RIGHT && (b.rows - 1) * b.stride + first + width <= b.data.len() {
+            let right = if near && (b.rows - 1) * b.stride + first + width <= b.data.len() {
                 Right { data: &b.data[first..], step: b.stride }
             } else {
-                for (row, place) in panel.chunks_exact_mut(width).take(b.rows).enumerate() {
+                for (row, place) in scratch.chunks_exact_mut(width).take(b.rows).enumerate() {
                     place[..columns].copy_from_slice(&b.data[row * b.stride + first..][..columns]);
                 }
-                Right { data: panel, step: width }
+                Right { data: scratch, step: width }
             };
             let data = &mut gradient.data[first..];
             let result = Result { data, rows: gradient.rows, stride: gradient.stride, columns };
             match vectors {
-                4 => strip::<S, 4, ADD>(simd, a.rows, left, right, result),
-                2 => strip::<S, 2, ADD>(simd, a.rows, left, right, result),
-                _ => strip::<S, 1, ADD>(simd, a.rows, left, right, result),
+                4 => strip::<S, 4, ADD>(simd, b.rows, left, right, result),
+                2 => strip::<S, 2, ADD>(simd, b.rows, left, right, result),
+                _ => strip::<S, 1, ADD>(simd, b.rows, left, right, result),
             }
             first += width;
-        }
-    }
-}
-
-/// Columns of `a` by blocks of 12, each by rows.
-#[inline(always)]
-fn copy_blocks(a: Rows, blocks: &mut [f32]) {
-    for (index, block) in blocks.chunks_exact_mut(BLOCK * a.rows).take(a.columns.div_ceil(BLOCK)).enumerate()
-    {
-        let first = index * BLOCK;
-        let columns = (a.columns - first).min(BLOCK);
-        for (row, place) in block.chunks_exact_mut(BLOCK).enumerate() {
-            let from = &a.data[row * a.stride + first..];
-            if columns == BLOCK {
-                place.copy_from_slice(&from[..BLOCK]);
-            } else {
-                place[..columns].copy_from_slice(&from[..columns]);
-            }
         }
     }
 }

@@ -302,7 +302,7 @@ impl Config {
             let path = steps.checked_mul(dim)?;
             let paths = self.batch.checked_mul(path)?.checked_mul(2)?;
             let replay = self.replay.capacity.checked_mul(path.checked_add(6)?)?;
-            let rows = Tile::trajectories(steps.max(1)).checked_mul(steps)?.checked_mul(8)?;
+            let rows = Tile::trajectories(steps.max(1), h).checked_mul(steps)?.checked_mul(8)?;
             let tiles =
                 rows.checked_mul(h.checked_mul(depth.checked_add(3)?)?.checked_add(dim)?)?.checked_mul(2)?;
             let replay = if self.replay.ratio > 0 { replay } else { 0 };

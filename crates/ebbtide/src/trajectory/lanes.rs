@@ -54,7 +54,7 @@ impl Lanes {
         let (parameters, times, width) =
             (model.layout.parameters(), model.steps() + 1, model.layout.shape.width);
         let sink = |wanted| if wanted { Sink::new(parameters, times, width) } else { Sink::new(0, 0, 0) };
-        let tile = Tile::trajectories(model.steps());
+        let tile = Tile::trajectories(model.steps(), width);
         let lane = || Lane {
             tile: Tile::new(model),
             generation: sink(learns),

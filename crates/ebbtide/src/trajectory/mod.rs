@@ -10,7 +10,7 @@ mod tile;
 
 pub use lanes::{Lane, Lanes};
 pub use model::Model;
-pub use prelude::{Network, Prelude};
+pub use prelude::{Network, Prelude, PreludeDescent};
 pub use sampler::{LogProbs, Sampler, SamplerError};
 pub use simulate::{Noise, draw_noise, log_probs, simulate_backward, simulate_forward};
 pub(crate) use threads::{PIECES, piece};

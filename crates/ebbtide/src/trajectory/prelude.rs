@@ -2,8 +2,8 @@
 
 use super::Model;
 use crate::network::{
-    Activations, Descent, Direction, PackedNetwork, Part, Process, RowBlocks, Sink, TimePass, backward,
-    forward, head_forward,
+    Activations, Descent, Direction, PackedNetwork, Part, Process, RowBlocks, Sink, TimeDescent, TimePass,
+    backward, forward, head_forward,
 };
 
 /// Weights, with the prelude computed from them.
@@ -26,7 +26,23 @@ pub struct Prelude {
     origin: Activations,
     origin_raw: Vec<f32>,
     origin_scratch: Vec<f32>,
-    descent: Descent,
+}
+
+/// Scratch for completing a gradient.
+pub struct PreludeDescent {
+    origin: Descent,
+    time: TimeDescent,
+}
+
+impl PreludeDescent {
+    /// Room for one process of a model.
+    pub fn new(model: &Model) -> Self {
+        let shape = model.layout.shape;
+        Self {
+            origin: Descent::new(shape.width, shape.generation_outputs, 1),
+            time: TimeDescent::new(model.steps() + 1, shape.width),
+        }
+    }
 }
 
 const ORIGIN: RowBlocks = RowBlocks { first_time: 0, times: 1, each: 1 };
@@ -43,7 +59,6 @@ impl Prelude {
             origin: Activations::new(shape.width, shape.depth, 1),
             origin_raw: vec![0.0; shape.generation_outputs],
             origin_scratch: vec![0.0; shape.generation_outputs],
-            descent: Descent::new(shape.width, shape.dim, shape.generation_outputs, 1),
         }
     }
 
@@ -81,12 +96,13 @@ impl Prelude {
     /// Completes a process's gradient: what came to rest on the origin's outputs and on the time biases goes
     /// down to the parameters behind them.
     pub fn backward(
-        &mut self,
+        &self,
         model: &Model,
         parameters: &[f32],
         process: Process,
         origin_gradient: &[f32],
         sink: &mut Sink,
+        descent: &mut PreludeDescent,
     ) {
         let Some(head) = model.layout.head(process) else { return };
         let trunk = &model.layout.trunks[head.trunk];
@@ -95,9 +111,9 @@ impl Prelude {
             let mut parts =
                 [Part { head, packed, rows: 0..1, raw_gradient: origin_gradient, sink: Some(&mut *sink) }];
             let (packed, state, origin) = (self.packed.trunk(head.trunk), &self.origin_state, &self.origin);
-            backward(trunk, packed, ORIGIN, state, origin, &mut parts, &mut self.descent, None);
+            backward(trunk, packed, ORIGIN, state, origin, &mut parts, &mut descent.origin, None);
         }
         let Sink { parameters: gradient, biases } = sink;
-        self.time[head.trunk].backward(trunk, parameters, biases, gradient);
+        self.time[head.trunk].backward(trunk, parameters, biases, gradient, &mut descent.time);
     }
 }

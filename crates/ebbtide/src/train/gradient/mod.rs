@@ -8,7 +8,7 @@ use std::ops::Range;
 use crate::network::{Direction, Process, Sink};
 use crate::numeric::{Vectorised, dispatch};
 use crate::objective::{DestructionObjective, OffPolicy};
-use crate::trajectory::{Lane, Lanes, Model, Prelude, Threads, Trajectories, piece};
+use crate::trajectory::{Lane, Lanes, Model, Prelude, PreludeDescent, Threads, Trajectories, piece};
 
 /// What is learned from: at least one path, the log density of the ends, and how much each path counts.
 #[derive(Clone, Copy)]
@@ -64,6 +64,7 @@ pub struct Differentiator {
     lanes: Lanes,
     live: Prelude,
     lagging: Prelude,
+    descents: [PreludeDescent; 2],
     origin_gradient: Vec<f32>,
     sum: Vec<f32>,
     outcomes: Vec<Outcome>,
@@ -85,6 +86,7 @@ impl Differentiator {
             lanes: Lanes::new(&model, threads),
             live: Prelude::new(&model),
             lagging: Prelude::new(&model),
+            descents: [PreludeDescent::new(&model), PreludeDescent::new(&model)],
             origin_gradient: vec![0.0; model.layout.shape.generation_outputs],
             sum: Vec::new(),
             outcomes: Vec::new(),
@@ -177,9 +179,30 @@ impl Differentiator {
                     dispatch(AddLanes { total, others, process, place });
                 });
             }
-            sink.parameters[self.model.layout.timed(process)].fill(0.0);
-            self.live.backward(&self.model, parameters, process, &self.origin_gradient, sink);
         }
+        let Lane { generation: generation_sink, destruction: destruction_sink, .. } = first;
+        let (model, live, origin) = (&self.model, &self.live, &self.origin_gradient);
+        let [generation_descent, destruction_descent] = &mut self.descents;
+        let items = [
+            (Process::Generation, generation, generation_sink, generation_descent),
+            (Process::Destruction, destruction, destruction_sink, destruction_descent),
+        ];
+        let items = items.into_iter().filter(|(_, wanted, _, _)| *wanted);
+        threads.share(items, |(process, _, sink, descent)| {
+            sink.parameters[model.layout.timed(process)].fill(0.0);
+            live.backward(model, parameters, process, origin, sink, descent);
+        });
+    }
+
+    /// Makes the live network ready, and the lagging one if it is given.
+    fn prepare(&mut self, live: &[f32], lagging: Option<&[f32]>, of_lagging: Direction) {
+        let model = &self.model;
+        let live = Some((&mut self.live, live, Direction::Both));
+        let lagging = lagging.map(|parameters| (&mut self.lagging, parameters, of_lagging));
+        let preludes = [live, lagging].into_iter().flatten();
+        self.lanes.threads().share(preludes, |(prelude, parameters, direction)| {
+            prelude.forward(model, parameters, direction);
+        });
     }
 }
 

@@ -12,12 +12,10 @@ impl Differentiator {
     /// Gradients of second-moment and likelihood losses, which do not ask where trajectories came from.
     pub fn off_policy(&mut self, weights: Weights, batch: Batch, objectives: Objectives) -> Losses {
         let count = batch.trajectories.len();
-        let (generation, destruction) = self.second_moments(weights, batch, objectives);
         let needs = Needs::of(&self.model, weights, objectives);
-        self.live.forward(&self.model, weights.live, Direction::Both);
-        if let (true, Some(parameters)) = (needs.lagging.any(), weights.lagging) {
-            self.lagging.forward(&self.model, parameters, Direction::Up);
-        }
+        let lags = needs.lagging.any() || objectives.centred() != (false, false);
+        self.prepare(weights.live, weights.lagging.filter(|_| lags), Direction::Up);
+        let (generation, destruction) = self.second_moments(weights, batch, objectives);
         let scale = 1.0 / count as f64;
         let lesson = Lesson {
             model: &self.model,
@@ -64,17 +62,14 @@ impl Differentiator {
         objectives: Objectives,
     ) -> (Option<SecondMoment>, Option<DestructionPull>) {
         let balance = SecondMoment { offset: objectives.log_z };
-        let by_generation = objectives.generation == Some(OffPolicy::VarGrad);
-        let by_destruction = objectives.destruction == Some(DestructionObjective::VarGrad);
+        let (by_generation, by_destruction) = objectives.centred();
         let (mut centred_generation, mut centred_destruction) = (balance, balance);
         if by_generation || by_destruction {
             let [generation, destruction, lagging_generation, lagging_destruction] = &mut self.log_probs;
-            self.live.forward(&self.model, weights.live, Direction::Both);
             let live = Network { parameters: weights.live, prelude: &self.live };
             log_probs(&mut self.lanes, &self.model, live, batch.trajectories, generation, destruction);
             match weights.lagging {
                 Some(parameters) => {
-                    self.lagging.forward(&self.model, parameters, Direction::Up);
                     let lagging = Network { parameters, prelude: &self.lagging };
                     let (model, paths) = (&self.model, batch.trajectories);
                     log_probs(
@@ -110,6 +105,14 @@ impl Differentiator {
             _ => DestructionPull::Moment(centred_destruction),
         });
         (generation, destruction)
+    }
+}
+
+impl Objectives {
+    /// Which of the two losses are centred by the batch itself.
+    fn centred(&self) -> (bool, bool) {
+        let generation = self.generation == Some(OffPolicy::VarGrad);
+        (generation, self.destruction == Some(DestructionObjective::VarGrad))
     }
 }
 

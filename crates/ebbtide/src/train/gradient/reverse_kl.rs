@@ -16,10 +16,7 @@ impl Differentiator {
         log_density_gradient: &[f32],
     ) -> Losses {
         let (count, dim, steps) = (batch.trajectories.len(), self.model.dim(), self.model.steps());
-        self.live.forward(&self.model, weights.live, Direction::Both);
-        if let Some(parameters) = weights.lagging {
-            self.lagging.forward(&self.model, parameters, Direction::Both);
-        }
+        self.prepare(weights.live, weights.lagging, Direction::Both);
         let live = Network { parameters: weights.live, prelude: &self.live };
         let other = weights.lagging.map_or(live, |parameters| Network { parameters, prelude: &self.lagging });
         let (share, tile, path) = (self.lanes.share(count), self.lanes.tile(), batch.trajectories.path_len());

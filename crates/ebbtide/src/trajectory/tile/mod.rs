@@ -83,19 +83,23 @@ struct Scratch {
 
 /// Rows that make matrix products efficient while the activations of a tile fit the cache.
 const ROWS: usize = 192;
+/// The same for layers so wide that their weights fit no cache, and are best used by many rows.
+const WIDE_ROWS: usize = 384;
+const WIDE: usize = 512;
 
 impl Tile {
-    /// How many trajectories of T steps share a tile: a function of T alone, so that results do not
+    /// How many trajectories share a tile: a function of the model alone, so that results do not
     /// depend on the machine.
-    pub fn trajectories(steps: usize) -> usize {
-        let most = (ROWS / steps).max(1);
+    pub fn trajectories(steps: usize, width: usize) -> usize {
+        let rows = if width < WIDE { ROWS } else { WIDE_ROWS };
+        let most = (rows / steps).max(1);
         (1 << most.ilog2()).clamp(4, 64)
     }
 
     /// Room for one tile of this model.
     pub fn new(model: &Model) -> Self {
         let (shape, steps) = (model.layout.shape, model.steps());
-        let count = Self::trajectories(steps);
+        let count = Self::trajectories(steps, shape.width);
         let rows = count * steps;
         Self {
             capacity: rows,
@@ -114,7 +118,6 @@ impl Tile {
                 .collect(),
             descent: Descent::new(
                 shape.width,
-                shape.dim,
                 shape.generation_outputs.max(shape.destruction_outputs),
                 2 * rows,
             ),
