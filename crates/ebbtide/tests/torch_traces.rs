@@ -170,7 +170,8 @@ fn replay(fixture: &Fixture) {
     let lags = fixture.is("target_network", "true");
     let log_z = if balances { fixture.arrays["initial/log_z"][0] as f32 } else { 0.0 };
     let mut learner = Learner::new(&layout, initial, lags, log_z, optimisation.arrangement);
-    let mut differentiator = Differentiator::new(model, &Threads::new(2).expect("threads"));
+    let threads = Threads::new(2).expect("threads");
+    let mut differentiator = Differentiator::new(model, &threads);
     let mut trajectories = Trajectories::new(batch, steps, dim);
     let path = steps * dim;
     let importance = fixture.floats("weights");
@@ -241,7 +242,7 @@ fn replay(fixture: &Fixture) {
         }
         let norms = learner.step(&mut differentiator, &losses, &optimisation, 1.0, balances);
         assert_eq!(norms.generation > optimisation.clip, fixture.name.ends_with("clipped"));
-        learner.follow(fixture.number("tau") as f32);
+        learner.follow(&threads, fixture.number("tau") as f32);
     }
     let widen = |values: &[f32]| values.iter().map(|&v| f64::from(v)).collect::<Vec<_>>();
     fixture.close("final", widen(learner.parameters()), &fixture.flat(&layout, "final"));

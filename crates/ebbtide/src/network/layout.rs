@@ -1,8 +1,7 @@
 //! Where each tensor of the network stands in the flat parameter vector.
 //!
 //! The order is generation head, trunk(s), destruction head. What an optimiser owns, a trunk and its own
-//! head, is therefore one contiguous range, whether the trunk is shared or not. Inside a trunk what depends on the
-//! state comes first: lanes gather gradients there, and in the heads.
+//! head, is therefore one contiguous range, whether the trunk is shared or not.
 
 use std::ops::Range;
 
@@ -148,18 +147,18 @@ impl Allocator {
 
     fn trunk(&mut self, prefix: &str, shape: &Shape) -> Trunk {
         let (start, h) = (self.next, shape.width);
-        let state = self.dense(&format!("{prefix}.state"), shape.dim, h);
-        let first_state = self.tensor(format!("{prefix}.backbone.0.state.weight"), h, h);
-        let hidden = (1..shape.depth).map(|k| self.dense(&format!("{prefix}.backbone.{k}"), h, h)).collect();
         let phase = self.tensor(format!("{prefix}.time.phase"), 1, h);
         let time = [
             self.dense(&format!("{prefix}.time.0"), 2 * h, h),
             self.dense(&format!("{prefix}.time.1"), h, h),
         ];
+        let state = self.dense(&format!("{prefix}.state"), shape.dim, h);
+        let first_state = self.tensor(format!("{prefix}.backbone.0.state.weight"), h, h);
         let first_time = Dense {
             weight: self.tensor(format!("{prefix}.backbone.0.time.weight"), h, h),
             bias: self.tensor(format!("{prefix}.backbone.0.bias"), 1, h),
         };
+        let hidden = (1..shape.depth).map(|k| self.dense(&format!("{prefix}.backbone.{k}"), h, h)).collect();
         Trunk { phase, time, state, first_state, first_time, hidden, range: start..self.next }
     }
 }
@@ -215,19 +214,26 @@ impl Layout {
     }
 
     /// The parameters of a process whose gradient is gathered row by row: its head, and the state half of its trunk.
-    /// None if the process is not learned.
-    pub fn gathered(&self, process: Process) -> [Range<usize>; 2] {
-        self.head(process).map_or([0..0, 0..0], |head| {
+    /// Nothing if the process is not learned.
+    pub fn gathered(&self, process: Process) -> [Range<usize>; 3] {
+        self.head(process).map_or([0..0, 0..0, 0..0], |head| {
             let trunk = &self.trunks[head.trunk];
-            [head.dense.weight.start..head.dense.bias.range().end, trunk.range.start..trunk.phase.start]
+            [
+                head.dense.weight.start..head.dense.bias.range().end,
+                trunk.state.weight.start..trunk.first_time.weight.start,
+                trunk.first_time.bias.range().end..trunk.range.end,
+            ]
         })
     }
 
-    /// The parameters of a process that see the time alone.
-    pub fn timed(&self, process: Process) -> Range<usize> {
-        self.head(process).map_or(0..0, |head| {
+    /// The other parameters of a process: they see the time alone.
+    pub fn timed(&self, process: Process) -> [Range<usize>; 2] {
+        self.head(process).map_or([0..0, 0..0], |head| {
             let trunk = &self.trunks[head.trunk];
-            trunk.phase.start..trunk.range.end
+            [
+                trunk.range.start..trunk.state.weight.start,
+                trunk.first_time.weight.start..trunk.first_time.bias.range().end,
+            ]
         })
     }
 
@@ -282,7 +288,7 @@ mod tests {
                     (layout.owned(Process::Generation), layout.owned(Process::Destruction));
                 for process in [Process::Generation, Process::Destruction] {
                     let mut parts = layout.gathered(process).to_vec();
-                    parts.push(layout.timed(process));
+                    parts.extend(layout.timed(process));
                     assert_eq!(
                         parts.iter().map(|part| part.len()).sum::<usize>(),
                         layout.owned(process).len()

@@ -303,3 +303,51 @@ mod table {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows of 21 features with a stride of 24: a whole vector, a part of one, and padding.
+    const FEATURES: usize = 21;
+    const STRIDE: usize = 24;
+
+    fn rows() -> (Vec<f32>, Vec<f32>) {
+        let bias: Vec<f32> = (0..FEATURES).map(|i| 0.01 * i as f32).collect();
+        let rows = 4000;
+        let z = (0..rows * STRIDE).map(|i| 28.0 * (i as f32 / (rows * STRIDE) as f32 - 0.5)).collect();
+        (z, bias)
+    }
+
+    #[test]
+    fn every_path_agrees_with_the_closed_form() {
+        let (z, bias) = rows();
+        let (mut values, mut slopes, mut alone) = (z.clone(), vec![7.0; z.len()], z.clone());
+        activate_with_slope(&mut values, &mut slopes, &bias, STRIDE);
+        activate(&mut alone, &bias, STRIDE);
+        let (mut plain, mut plain_slopes) = (z.clone(), vec![7.0; z.len()]);
+        let (closed, closed_slopes) = (&mut plain, &mut plain_slopes);
+        dispatch(ActivateWithSlope { z: closed, slope: closed_slopes, bias: &bias, stride: STRIDE });
+        assert_eq!(values, alone);
+        for (i, &before) in z.iter().enumerate() {
+            if i % STRIDE >= FEATURES {
+                assert_eq!((values[i], slopes[i]), (before, 7.0), "padding must not be touched");
+                continue;
+            }
+            let x = before + bias[i % STRIDE];
+            let allowed = 2e-7 * (1.0 + x.abs());
+            assert!((values[i] - plain[i]).abs() < allowed, "GELU {x}: {} and {}", values[i], plain[i]);
+            assert!((slopes[i] - plain_slopes[i]).abs() < allowed, "GELU′ {x}");
+        }
+    }
+
+    #[test]
+    fn tails_are_exact_and_nan_stays() {
+        let mut z = [-1e30, -40.0, -7.5, 0.0, 7.5, 40.0, 1e30, f32::NAN];
+        let mut slope = [9.0; 8];
+        activate_with_slope(&mut z, &mut slope, &[0.0; 8], 8);
+        assert_eq!(z[..7], [0.0, 0.0, 0.0, 0.0, 7.5, 40.0, 1e30]);
+        assert_eq!(slope[..7], [0.0, 0.0, 0.0, 0.5, 1.0, 1.0, 1.0]);
+        assert!(z[7].is_nan() && slope[7].is_nan());
+    }
+}

@@ -189,7 +189,9 @@ impl Differentiator {
         ];
         let items = items.into_iter().filter(|(_, wanted, _, _)| *wanted);
         threads.share(items, |(process, _, sink, descent)| {
-            sink.parameters[model.layout.timed(process)].fill(0.0);
+            for part in model.layout.timed(process) {
+                sink.parameters[part].fill(0.0);
+            }
             live.backward(model, parameters, process, origin, sink, descent);
         });
     }
