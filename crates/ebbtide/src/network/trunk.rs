@@ -10,6 +10,7 @@ use super::packed::{PackedLayer, PackedNetwork, PackedTrunk};
 use crate::numeric::aligned::{Aligned, row_stride};
 use crate::numeric::gelu::{activate, activate_with_slope};
 use crate::numeric::product::{Rows, RowsMut, multiply};
+use crate::numeric::{Vectorised, dispatch};
 
 /// Rows in blocks: `each` rows for every time from `first_time` on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,6 +142,9 @@ pub fn head_forward(
     raw: &mut [f32],
 ) {
     let (count, outputs) = (rows.len(), head.dense.weight.outputs);
+    if count == 0 {
+        return;
+    }
     multiply(RowsMut::new(scratch, count, outputs, outputs), activations.top(rows), &packed.up);
     turn(head, parameters, &scratch[..count * outputs], outputs, raw);
 }
@@ -171,10 +175,28 @@ pub fn heads_forward(
 /// Adds the biases to a head's outputs and writes them `[output][row]`.
 fn turn(head: Head, parameters: &[f32], outputs: &[f32], stride: usize, raw: &mut [f32]) {
     let rows = outputs.len().div_ceil(stride);
-    for (output, &bias) in head.dense.bias.of(parameters).iter().enumerate() {
-        let column = &mut raw[output * rows..(output + 1) * rows];
-        for (value, row) in column.iter_mut().zip(outputs.chunks(stride)) {
-            *value = row[output] + bias;
+    let bias = head.dense.bias.of(parameters);
+    dispatch(Turn { outputs, stride, bias, raw: &mut raw[..bias.len() * rows] });
+}
+
+struct Turn<'a> {
+    outputs: &'a [f32],
+    stride: usize,
+    bias: &'a [f32],
+    raw: &'a mut [f32],
+}
+
+impl Vectorised for Turn<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let rows = self.raw.len() / self.bias.len();
+        for (output, (column, &bias)) in self.raw.chunks_exact_mut(rows).zip(self.bias).enumerate() {
+            let from = &self.outputs[output..][..(rows - 1) * self.stride + 1];
+            for (row, value) in column.iter_mut().enumerate() {
+                *value = from[row * self.stride] + bias;
+            }
         }
     }
 }

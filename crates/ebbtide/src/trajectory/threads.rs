@@ -71,5 +71,5 @@ pub(crate) const PIECES: usize = 8;
 /// Numbers to a piece, where `length` numbers are worth sharing out. A function of the length alone, so that sums over
 /// pieces do not depend on the number of threads.
 pub(crate) fn piece(length: usize) -> usize {
-    length.div_ceil(PIECES).next_multiple_of(LINE).max(1 << 15)
+    length.div_ceil(PIECES).next_multiple_of(LINE).max(1 << 13)
 }
