@@ -365,6 +365,32 @@ fn strip<S: Simd, const V: usize, const MODE: u8>(
     }
 }
 
+/// sums ← sums + one number of each of M rows · V vectors. Every third row begins at a pointer of its own.
+///
+/// SAFETY: the pointers are good for rows `row` apart, and `b` for V vectors.
+#[inline(always)]
+#[allow(unsafe_code)]
+unsafe fn step<S: Simd, const V: usize, const M: usize>(
+    simd: S,
+    sums: &mut [[S::f32s; V]; M],
+    a: [*const f32; BLOCK / 3],
+    row: usize,
+    b: *const f32,
+) {
+    let mut vectors = [simd.splat_f32s(0.0); V];
+    for v in 0..V {
+        // SAFETY: as promised.
+        vectors[v] = unsafe { b.add(v * S::F32_LANES).cast::<S::f32s>().read_unaligned() };
+    }
+    for m in 0..M {
+        // SAFETY: as promised.
+        let factor = simd.splat_f32s(unsafe { *a[m / 3].add(m % 3 * row) });
+        for v in 0..V {
+            sums[m][v] = simd.mul_add_f32s(factor, vectors[v], sums[m][v]);
+        }
+    }
+}
+
 /// M rows of a strip, held in registers while the inner index runs. Answers with M.
 #[inline(always)]
 #[allow(unsafe_code)]
@@ -377,6 +403,8 @@ fn block<S: Simd, const V: usize, const M: usize, const MODE: u8>(
     row: usize,
 ) -> usize {
     let lanes = S::F32_LANES;
+    // One of the two is always 1; as a constant it becomes part of the instructions.
+    let left = if MODE == ADD { Left { row: 1, ..left } } else { Left { step: 1, ..left } };
     let mut sums = [[simd.splat_f32s(0.0); V]; M];
     let (stride, columns) = (result.stride, result.columns);
     let place = &mut result.data[row * stride..][..(M - 1) * stride + columns];
@@ -412,23 +440,22 @@ fn block<S: Simd, const V: usize, const M: usize, const MODE: u8>(
     // Without the compiler knowing how they are related: it would find them one from the other, in as many additions.
     a = std::hint::black_box(a);
     let mut b = right.data.as_ptr();
-    for _ in 0..inner {
-        // SAFETY: at inner index k < inner, `a` stands k steps into the left-hand side and `b` k steps into the
-        // right-hand side, and the assertions above bound what is read from there.
-        unsafe {
-            let mut vectors = [simd.splat_f32s(0.0); V];
-            for v in 0..V {
-                vectors[v] = b.add(v * lanes).cast::<S::f32s>().read_unaligned();
+    // SAFETY: at inner index k < inner, `a` stands k steps into the left-hand side and `b` k steps into the
+    // right-hand side, and the assertions above bound what is read from there.
+    unsafe {
+        // Four at a time: a loop of 64 turns is too long for its end to be foreseen, one of 16 is not.
+        for _ in 0..inner / 4 {
+            for k in 0..4 {
+                let here = a.map(|a| a.wrapping_add(k * left.step));
+                step(simd, &mut sums, here, left.row, b.wrapping_add(k * right.step));
             }
-            for m in 0..M {
-                let factor = simd.splat_f32s(*a[m / 3].add(m % 3 * left.row));
-                for v in 0..V {
-                    sums[m][v] = simd.mul_add_f32s(factor, vectors[v], sums[m][v]);
-                }
-            }
+            a = a.map(|a| a.wrapping_add(4 * left.step));
+            b = b.wrapping_add(4 * right.step);
         }
-        a = a.map(|a| a.wrapping_add(left.step));
-        b = b.wrapping_add(right.step);
+        for k in 0..inner % 4 {
+            let here = a.map(|a| a.wrapping_add(k * left.step));
+            step(simd, &mut sums, here, left.row, b.wrapping_add(k * right.step));
+        }
     }
     if whole {
         for m in 0..M {
