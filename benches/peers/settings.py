@@ -57,7 +57,7 @@ def means_of_25gmm():
 
 
 def walks(case):
-    """Trajectories to learn from, [T+1][B][d], random walks from the origin; and a log density of their ends."""
+    """Random walks to learn from, [T+1][B][d], and a log density of their ends."""
     draws = np.random.default_rng(0).standard_normal((case.steps, case.batch, case.d), dtype=np.float32)
     states = np.concatenate([np.zeros_like(draws[:1]), draws.cumsum(0)])
     return states, -(states[-1] ** 2).sum(-1)

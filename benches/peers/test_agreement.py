@@ -17,6 +17,8 @@ import torch
 import jax_network
 import jax_peer
 import points
+import research_search
+import research_training
 import torch_network
 import torch_peer
 
@@ -54,7 +56,7 @@ def dense_names(depth):
 
 
 def in_torch(tensors, dim, width, depth):
-    state = {"frequency": torch.linspace(0.1, 100, width), "phase": initial(tensors, "shared.time.phase")}
+    state = {"phase": initial(tensors, "shared.time.phase")}
     state |= {"backbone.0.weight": first_layer(tensors).T}
     state |= {"backbone.0.bias": initial(tensors, "shared.backbone.0.bias")}
     for ours, theirs in dense_names(depth):
@@ -128,6 +130,45 @@ class Gradients(unittest.TestCase):
 
     def test_of_reverse_kl(self):
         self.assert_same(torch_peer.ReverseKl(self.SMALL, compiled=False))
+
+
+class Research(unittest.TestCase):
+    """The research code asks step by step; what it finds must be what one pass over all states finds."""
+
+    def setUp(self):
+        with patch.dict(research_training.FILLS, tiny=(1000, 1000)):
+            self.training = research_training.Training("tiny", torch_network.log_25gmm)
+
+    def assert_log_probs(self, states, forward, backward):
+        x, t = states.transpose(0, 1), self.training.times[0]
+        generation, destruction = self.training.learner.live(x, t)
+        expected = torch_network.log_generation(x, generation, t)
+        torch.testing.assert_close(forward, expected, rtol=1e-4, atol=1e-3)
+        expected = torch_network.log_destruction(x, destruction, t)
+        torch.testing.assert_close(backward, expected, rtol=1e-4, atol=1e-3)
+
+    def test_simulation(self):
+        self.assert_log_probs(*self.training.simulate())
+
+    def test_destruction(self):
+        ends, _ = self.training.found.draw()
+        self.assert_log_probs(*self.training.destroy(ends))
+
+    def test_given_trajectories(self):
+        states, *_ = self.training.simulate()
+        self.assert_log_probs(states, *self.training.live.log_probs(states, self.training.times))
+
+    def test_densities(self):
+        x = 5 * torch.randn(32, 2)
+        densities = research_search.listed_density(), research_search.batched_density()
+        torch.testing.assert_close(*(density(x) for density in densities), rtol=1e-4, atol=1e-3)
+
+    def test_iteration(self):
+        before = self.training.learner.log_z.item()
+        self.training.iterate()
+        self.training.search()
+        self.assertNotEqual(self.training.learner.log_z.item(), before)
+        self.assertEqual(set(self.training.seconds), {"updates", "buffers", "search"})
 
 
 class Points(unittest.TestCase):

@@ -15,7 +15,7 @@ class Network(nn.Module):
 
     def __init__(self, d, width, depth):
         super().__init__()
-        self.register_buffer("frequency", torch.linspace(0.1, 100, width))
+        self.register_buffer("frequency", torch.linspace(0.1, 100, width), persistent=False)
         self.phase = nn.Parameter(torch.randn(width))
         self.time = nn.Sequential(nn.Linear(2 * width, width), nn.GELU(), nn.Linear(width, width), nn.GELU())
         self.state = nn.Sequential(nn.Linear(d, width), nn.GELU())

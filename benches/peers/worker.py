@@ -1,8 +1,8 @@
-"""The worker's side of the protocol: a request per line on standard input, an answer per line on standard output.
+"""The worker's side of the protocol: a request per line of standard input, an answer per line of output.
 
-As `ebbtide-bench serve`: a request names a work and its sizes, `{"work": "update", "d": 2, …, "seconds": 0.5}`.
-The work is set up and warmed up once for equal requests and repeated for about so many seconds in about five
-chunks. The best mean over a chunk is the answer, `{"ms": …, "flops": 0, "peak_mb": …}`, or else `{"error": …}`.
+As `ebbtide-bench serve`: a request names a work and its sizes, `{"work": "update", "d": 2, …, "seconds": 1}`.
+The work is set up and warmed up once for equal requests, then repeated for about so many seconds in five or
+so chunks. The best mean over a chunk is the answer, `{"ms": …, "flops": 0, "peak_mb": …}`, or else an error.
 """
 
 import json
