@@ -6,6 +6,7 @@ Results go to benches/results/<date>.md and .csv, which are never written over. 
 """
 
 import argparse
+import signal
 import sys
 import time
 from pathlib import Path
@@ -53,7 +54,7 @@ class Drive:
         self.rounds = 1 if arguments.quick else arguments.rounds
         self.quick, self.binary, self.only = arguments.quick, arguments.binary, arguments.only
         self.programs = programs(self.binary)
-        self.machine = machine.describe(THREADS)
+        self.machine = machine.describe(THREADS, self.rounds)
         self.record = Record.begin(self.quick)
         self.note = QUICK if self.quick else ""
 
@@ -91,7 +92,7 @@ class Drive:
             self.record.add("growth", f"{axis}={value}", "ebbtide", 1, answer)
 
     def write(self):
-        self.record.write(report(self.record, self.machine, self.rounds, self.note.strip()))
+        self.record.write(report(self.record, self.machine, self.note.strip()))
 
 
 def main():
@@ -102,6 +103,7 @@ def main():
     items = {"nargs": "+", "choices": ITEMS, "default": ITEMS, "metavar": "ITEM", "help": ", ".join(ITEMS)}
     parser.add_argument("--only", **items)
     drive = Drive(parser.parse_args())
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # to be ended is to be interrupted
     begun = time.monotonic()
     try:
         drive.run()

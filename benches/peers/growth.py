@@ -1,16 +1,17 @@
 """How time and memory of an update grow: Ebbtide's own measurement, and how straight the lines are."""
 
 import csv
+import subprocess
 
 import numpy as np
 
-from program import Command, started
+from program import Command, end, started
 
 
 def measure(binary, threads, seconds, say):
     """Runs `ebbtide-bench growth`; yields (axis, value, answer) as they come."""
     command = Command((binary, "growth", "--seconds", str(seconds)), threads)
-    process = started(command, stdout=-1)
+    process = started(command, stdout=subprocess.PIPE)
     try:
         for row in csv.DictReader(process.stdout):
             axis = row["axis"]
@@ -20,8 +21,7 @@ def measure(binary, threads, seconds, say):
         if process.wait() != 0:
             raise RuntimeError("ebbtide-bench growth failed")
     finally:
-        process.terminate()
-        process.wait()
+        end(process)
 
 
 def curve(record, axis):

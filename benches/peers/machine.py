@@ -30,7 +30,7 @@ def commit():
     return output("git", "rev-parse", "--short", "HEAD") + (", with changes" if changed else "")
 
 
-def describe(threads):
+def describe(threads, rounds):
     """Pairs of a property and its value."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     one_minute, *_ = os.getloadavg()
@@ -44,4 +44,5 @@ def describe(threads):
         ("Python", platform.python_version()),
         *((name, version(name)) for name in PACKAGES),
         ("commit", commit()),
+        ("rounds", rounds),
     ]

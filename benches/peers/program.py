@@ -1,5 +1,6 @@
 """The driver's side of the protocol: a worker process on cores of its own, asked a line at a time."""
 
+import contextlib
 import json
 import os
 import select
@@ -30,7 +31,7 @@ def environment(threads):
 
 
 def started(command, **pipes):
-    """The process, confined to its cores, in a session of its own: Ctrl-C is for the driver alone."""
+    """The process, confined to its cores and out of reach of Ctrl-C, which is for the driver alone."""
     confine = lambda: os.sched_setaffinity(0, cores(command.threads))
     return subprocess.Popen(
         [*command.arguments, "--threads", str(command.threads)],
@@ -40,6 +41,16 @@ def started(command, **pipes):
         text=True,
         **pipes,
     )
+
+
+def end(process):
+    """Asks the process to end, and ends it if it does not."""
+    process.terminate()
+    try:
+        process.wait(10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 class Program:
@@ -75,6 +86,8 @@ class Program:
     def stop(self):
         """Ends the process, if there is one; a later request would start another."""
         if self.process is not None:
-            self.process.terminate()
-            self.process.wait()
+            end(self.process)
+            for file in (self.process.stdin, self.process.stdout, self.complaints):
+                with contextlib.suppress(BrokenPipeError):
+                    file.close()
             self.process = None

@@ -37,10 +37,12 @@ def seconds_for(shape, quick):
 
 def questions(rounds, quick):
     """All questions but growth, in the order in which they are asked."""
-    limit = ("sgemm", "ebbtide", {"work": "sgemm", "seconds": 0.2 if quick else 0.5})
+    product = {"work": "sgemm", "seconds": 0.2 if quick else 0.5}
+    limit, torch_limit = ("sgemm", "ebbtide", product), ("sgemm-torch", "torch-eager", product)
 
     def same(item, case, request, programs):
-        return Question(item, case, (limit, *((name, name, request) for name in programs)), rounds)
+        limits = (limit, torch_limit) if "torch-eager" in programs else (limit,)
+        return Question(item, case, (*limits, *((name, name, request) for name in programs)), rounds)
 
     for shape in SHAPES:
         request = {"work": "update", **shape, "seconds": seconds_for(shape, quick)}

@@ -1,8 +1,9 @@
 """The report: a machine, a table of required against measured, a table for each item."""
 
 from growth import curve, deviation
-from required import TORCH, rate, requirements, share_of_sgemm, times_as_fast
+from required import TORCH, requirements, share_of_sgemm, times_as_fast
 
+PRODUCT = 2 * 2048**3  # operations of the product that is the machine's limit
 COLUMNS = {
     "ebbtide": "Ebbtide",
     "ebbtide-1": "Ebbtide, one thread",
@@ -98,7 +99,7 @@ Each figure is the best of several rounds, in which all programs were asked in t
 round, the best mean over a chunk of calls. "× JAX" and the like say how many times as fast Ebbtide is;
 "× PyTorch" is against the better of the two. GFLOP is the arithmetic that the work needs, counted as
 `crates/ebbtide-bench/src/arithmetic.rs` says. The share is that arithmetic, over Ebbtide's time, over the
-rate of a large single-precision matrix product on the same threads in the same rounds. The table beside this
+rate of a large product by Ebbtide's library on the same threads in the same rounds. The table beside this
 file has every round.
 """
 
@@ -139,15 +140,23 @@ def failures(record):
     return "\n## What failed\n\n" + "\n".join(lines) + "\n" if lines else ""
 
 
-def report(record, machine, rounds, note):
+def limits(record):
+    """The rates of a large product by the libraries of Ebbtide and PyTorch, in GFLOP/s."""
+    words = []
+    for program, library in (("sgemm", "Ebbtide's library"), ("sgemm-torch", "PyTorch's")):
+        times = [row["ms"] for row in record.rows if row["program"] == program and "ms" in row]
+        if times:
+            slowest, fastest = (PRODUCT / ms / 1e6 for ms in (max(times), min(times)))
+            words.append(f"by {library} {slowest:.0f} to {fastest:.0f} GFLOP/s")
+    return f"Limit of the machine, sgemm of 2048³ over all rounds: {', '.join(words)}.\n" if words else ""
+
+
+def report(record, machine, note):
     """The whole page."""
     parts = [f"# Ebbtide beside its peers, {record.markdown.stem}\n"]
     parts.append(f"{note}\n" if note else "")
     parts.append(table(["", ""], machine))
-    rates = [rate(row) / 1e6 for row in record.rows if row["program"] == "sgemm" and "ms" in row]
-    if rates:
-        limit = f"{min(rates):.0f} to {max(rates):.0f} GFLOP/s"
-        parts.append(f"Limit of the machine, sgemm of 2048³: {limit} over all rounds. Rounds: {rounds}.\n")
+    parts.append(limits(record))
     parts.append("## Required and measured\n")
     parts.append(table(["", "required", "measured", ""], (need.row() for need in requirements(record))))
     parts.append(HOW)

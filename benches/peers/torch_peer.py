@@ -154,12 +154,24 @@ class Sample:
         return torch.cat(blocks)
 
 
+class Sgemm:
+    """A large matrix product: what PyTorch's own library makes of the machine."""
+
+    SIZE = 2048
+
+    def __init__(self, *_):
+        self.a, self.b = torch.rand(2, self.SIZE, self.SIZE)
+
+    def __call__(self):
+        return self.a @ self.b
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("flavour", choices=["eager", "compiled"])
     parser.add_argument("--threads", type=int, default=2)
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
-    works = {"update": Balance, "reverse-kl": ReverseKl, "sample": Sample}
+    works = {"update": Balance, "reverse-kl": ReverseKl, "sample": Sample, "sgemm": Sgemm}
     compiled = arguments.flavour == "compiled"
     serve({name: lambda request, made=made: Work(made(request, compiled)) for name, made in works.items()})
