@@ -1,0 +1,71 @@
+"""What is asked, of whom."""
+
+from dataclasses import dataclass
+
+SHAPES = [
+    {"d": 2, "width": 64, "depth": 2, "steps": 5, "batch": 512},
+    {"d": 2, "width": 64, "depth": 2, "steps": 20, "batch": 512},
+    {"d": 32, "width": 256, "depth": 4, "steps": 10, "batch": 512},
+    {"d": 512, "width": 1024, "depth": 4, "steps": 5, "batch": 128},
+]
+DRAWS = 100_000
+TRANSPORT_DIMENSIONS = [2, 10, 32]
+
+PEERS = ("jax", "torch-eager", "torch-compiled")
+ITEMS = ("update", "reverse-kl", "sample", "iteration", "transport", "growth")
+
+
+@dataclass(frozen=True)
+class Question:
+    """One case of an item. `asked` has (column, program, request) for each answer that is wanted."""
+
+    item: str
+    case: str
+    asked: tuple
+    rounds: int
+
+
+def shape_name(shape):
+    return "d={d} width={width} depth={depth} T={steps} batch={batch}".format(**shape)
+
+
+def seconds_for(shape, quick):
+    """How long to look for the best time: long enough for a few calls of the slowest."""
+    seconds = {64: 1.0, 256: 2.0, 1024: 4.0}[shape["width"]]
+    return seconds / 4 if quick else seconds
+
+
+def questions(rounds, quick):
+    """All questions but growth, in the order in which they are asked."""
+    product = {"work": "sgemm", "seconds": 0.2 if quick else 0.5}
+    limit, torch_limit = ("sgemm", "ebbtide", product), ("sgemm-torch", "torch-eager", product)
+
+    def same(item, case, request, programs):
+        limits = (limit, torch_limit) if "torch-eager" in programs else (limit,)
+        return Question(item, case, (*limits, *((name, name, request) for name in programs)), rounds)
+
+    for shape in SHAPES:
+        request = {"work": "update", **shape, "seconds": seconds_for(shape, quick)}
+        yield same("update", shape_name(shape), request, ("ebbtide", *PEERS, "ebbtide-1"))
+    for shape in SHAPES[:2]:
+        request = {"work": "reverse-kl", **shape, "seconds": seconds_for(shape, quick)}
+        yield same("reverse-kl", shape_name(shape), request, ("ebbtide", *PEERS))
+    for shape in SHAPES[:2]:
+        sizes = {name: shape[name] for name in ("d", "width", "depth", "steps")}
+        request = {"work": "sample", **sizes, "count": DRAWS, "seconds": 0.5 if quick else 3.0}
+        yield same("sample", f"{DRAWS} draws, T={shape['steps']}", request, ("ebbtide", *PEERS))
+    yield from iterations(rounds, quick)
+    for d in TRANSPORT_DIMENSIONS:
+        request = {"work": "transport", "d": d, "seconds": 0.5 if quick else 2.0}
+        yield same("transport", f"2048 points, d={d}", request, ("ebbtide", "pot"))
+
+
+def iterations(rounds, quick):
+    """A hundred iterations are an average already, and long in the research code: two rounds suffice."""
+    for fill in ("young", "full"):
+        ebbtide = {"work": "iteration", "fill": fill, "seconds": 1.0}
+        research = ebbtide | {"seconds": 2.0 if quick else 120.0}
+        asked = [("ebbtide", "ebbtide", ebbtide), ("research", "research", research)]
+        if fill == "full":
+            asked.append(("research-batched", "research", research | {"density": "batched"}))
+        yield Question("iteration", f"{fill} buffers", tuple(asked), min(rounds, 2))

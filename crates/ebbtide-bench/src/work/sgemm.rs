@@ -1,0 +1,80 @@
+//! The machine's limit: a matrix product so large that nothing but arithmetic counts.
+
+use super::Work;
+use crate::Failure;
+
+/// Rows and columns of all three matrices.
+const SIZE: usize = 2048;
+
+/// c ← a b in single precision, by the same library that Ebbtide's layers use.
+pub struct Sgemm {
+    a: Vec<f32>,
+    b: Vec<f32>,
+    c: Vec<f32>,
+    parallelism: gemm::Parallelism,
+}
+
+impl Sgemm {
+    /// Matrices ready to be multiplied by so many threads.
+    pub fn new(threads: usize) -> Self {
+        let matrix = |value| vec![value; SIZE * SIZE];
+        let parallelism = match threads {
+            1 => gemm::Parallelism::None,
+            _ => gemm::Parallelism::Rayon(threads),
+        };
+        Self { a: matrix(0.5), b: matrix(0.25), c: matrix(0.0), parallelism }
+    }
+}
+
+impl Work for Sgemm {
+    #[allow(unsafe_code)]
+    fn call(&mut self) -> Result<(), Failure> {
+        let (a, b, c) = (self.a.as_ptr(), self.b.as_ptr(), self.c.as_mut_ptr());
+        let (n, across) = (SIZE, SIZE as isize);
+        // SAFETY: all three vectors hold SIZE × SIZE numbers, by columns, and are different vectors.
+        unsafe {
+            gemm::gemm(
+                n,
+                n,
+                n,
+                c,
+                across,
+                1,
+                false,
+                a,
+                across,
+                1,
+                b,
+                across,
+                1,
+                0.0,
+                1.0,
+                false,
+                false,
+                false,
+                self.parallelism,
+            );
+        }
+        Ok(())
+    }
+
+    fn flops(&self) -> f64 {
+        2.0 * (SIZE as f64).powi(3)
+    }
+
+    fn value(&self) -> Option<f64> {
+        self.c.last().copied().map(f64::from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_product_is_the_product() {
+        let mut sgemm = Sgemm::new(1);
+        sgemm.call().expect("a product cannot fail");
+        assert!(sgemm.c.iter().all(|&value| value == 0.5 * 0.25 * SIZE as f32));
+    }
+}
