@@ -342,26 +342,140 @@ struct Result<'a> {
 
 /// A product whose right-hand side is V vectors wide. As many rows at a time as accumulators fit the registers.
 #[inline(always)]
+#[allow(unsafe_code)]
 fn strip<S: Simd, const V: usize, const MODE: u8>(
     simd: S,
     inner: usize,
     left: Left,
     right: Right,
-    mut result: Result,
+    result: Result,
 ) {
-    let (many, result) = (S::REGISTER_COUNT >= 32, &mut result);
+    let (rows, stride, columns) = (result.rows, result.stride, result.columns);
+    if rows == 0 {
+        return;
+    }
+    // What the blocks below may touch, checked once for all of them.
+    assert!((rows - 1) * stride + columns <= result.data.len() && columns <= V * S::F32_LANES);
+    if inner > 0 {
+        let last = (rows - 1) / BLOCK * left.block + (rows - 1) % BLOCK * left.row;
+        assert!(last + (inner - 1) * left.step < left.data.len() && left.block >= (BLOCK - 1) * left.row);
+        assert!((inner - 1) * right.step + V * S::F32_LANES <= right.data.len());
+    }
+    let (a, b, c) = (left.data.as_ptr(), right.data.as_ptr(), result.data.as_mut_ptr());
+    let many = S::REGISTER_COUNT >= 32;
     let mut row = 0;
-    while row < result.rows {
-        let place = row / BLOCK * left.block + row % BLOCK * left.row;
-        let left = Left { data: left.data.get(place..).unwrap_or_default(), ..left };
-        row += match result.rows - row {
-            12.. if many && V < 4 => block::<S, V, 12, MODE>(simd, inner, left, right, result, row),
-            8.. if many && V < 4 => block::<S, V, 8, MODE>(simd, inner, left, right, result, row),
-            6.. if !many || V == 4 => block::<S, V, 6, MODE>(simd, inner, left, right, result, row),
-            4.. => block::<S, V, 4, MODE>(simd, inner, left, right, result, row),
-            2.. => block::<S, V, 2, MODE>(simd, inner, left, right, result, row),
-            _ => block::<S, V, 1, MODE>(simd, inner, left, right, result, row),
+    while row < rows {
+        // Blocks of fewer rows come last and never reach into the next twelve.
+        let block = Block {
+            inner,
+            a: a.wrapping_add(row / BLOCK * left.block + row % BLOCK * left.row),
+            a_row: if MODE == ADD { 1 } else { left.row },
+            a_step: if MODE == ADD { left.step } else { 1 },
+            b,
+            b_step: right.step,
+            c: c.wrapping_add(row * stride),
+            c_row: stride,
+            columns,
         };
+        // SAFETY: the assertions above hold for the last row and column, and so for all before them; `c` is borrowed
+        // mutably and shares nothing with `a` and `b`.
+        row += unsafe {
+            match rows - row {
+                12.. if many && V < 4 => block.run::<S, V, 12, MODE>(simd),
+                8.. if many && V < 4 => block.run::<S, V, 8, MODE>(simd),
+                6.. if !many || V == 4 => block.run::<S, V, 6, MODE>(simd),
+                4.. => block.run::<S, V, 4, MODE>(simd),
+                2.. => block.run::<S, V, 2, MODE>(simd),
+                _ => block.run::<S, V, 1, MODE>(simd),
+            }
+        };
+    }
+}
+
+/// Some rows of a strip. One of `a_row` and `a_step` is 1, by MODE: as a constant it becomes part of the instructions.
+struct Block {
+    inner: usize,
+    a: *const f32,
+    a_row: usize,
+    a_step: usize,
+    b: *const f32,
+    b_step: usize,
+    c: *mut f32,
+    c_row: usize,
+    columns: usize,
+}
+
+impl Block {
+    /// M rows, held in registers while the inner index runs. Answers with M.
+    ///
+    /// SAFETY: all three pointers are good for M rows, `inner` steps and V vectors; of the last vector of `c` only what
+    /// is within `columns` is touched.
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    unsafe fn run<S: Simd, const V: usize, const M: usize, const MODE: u8>(self, simd: S) -> usize {
+        let lanes = S::F32_LANES;
+        let whole = self.columns == V * lanes;
+        let mut sums = [[simd.splat_f32s(0.0); V]; M];
+        if MODE == CONTINUE {
+            let mut before = sums;
+            for (m, before) in before.iter_mut().enumerate() {
+                let before = pulp::bytemuck::cast_slice_mut::<_, f32>(before);
+                // SAFETY: row m of the result.
+                let place = unsafe { std::slice::from_raw_parts(self.c.add(m * self.c_row), self.columns) };
+                before[..self.columns].copy_from_slice(place);
+            }
+            sums = before;
+        }
+        // Every third row has a pointer of its own, and the two after it are reached by the processor's own addressing.
+        let mut a = [self.a; BLOCK / 3];
+        for (group, a) in a.iter_mut().enumerate() {
+            *a = a.wrapping_add(3 * group * self.a_row);
+        }
+        // Without the compiler knowing how they are related: it would find them one from the other, in as many additions.
+        a = std::hint::black_box(a);
+        let mut b = self.b;
+        // SAFETY: at inner index k < inner, `a` and `b` stand k steps from where they began.
+        unsafe {
+            // Four at a time: a loop of 64 turns is too long for its end to be foreseen, one of 16 is not.
+            for _ in 0..self.inner / 4 {
+                for k in 0..4 {
+                    let here = a.map(|a| a.wrapping_add(k * self.a_step));
+                    step(simd, &mut sums, here, self.a_row, b.wrapping_add(k * self.b_step));
+                }
+                a = a.map(|a| a.wrapping_add(4 * self.a_step));
+                b = b.wrapping_add(4 * self.b_step);
+            }
+            for k in 0..self.inner % 4 {
+                let here = a.map(|a| a.wrapping_add(k * self.a_step));
+                step(simd, &mut sums, here, self.a_row, b.wrapping_add(k * self.b_step));
+            }
+        }
+        if whole {
+            for m in 0..M {
+                for v in 0..V {
+                    // SAFETY: row m of the result, which has V vectors.
+                    unsafe {
+                        let place = self.c.add(m * self.c_row + v * lanes).cast::<S::f32s>();
+                        let sum = sums[m][v];
+                        let sum = if MODE == ADD { simd.add_f32s(place.read_unaligned(), sum) } else { sum };
+                        place.write_unaligned(sum);
+                    }
+                }
+            }
+        } else {
+            // A copy, so that the sums themselves are never indexed at run time and stay in registers.
+            let sums = sums;
+            for (m, sums) in sums.iter().enumerate() {
+                // SAFETY: row m of the result, and no more of it than there is.
+                let place =
+                    unsafe { std::slice::from_raw_parts_mut(self.c.add(m * self.c_row), self.columns) };
+                let sums: &[f32] = pulp::bytemuck::cast_slice(sums);
+                for (place, sum) in place.iter_mut().zip(sums) {
+                    *place = if MODE == ADD { *place + sum } else { *sum };
+                }
+            }
+        }
+        M
     }
 }
 
@@ -389,97 +503,6 @@ unsafe fn step<S: Simd, const V: usize, const M: usize>(
             sums[m][v] = simd.mul_add_f32s(factor, vectors[v], sums[m][v]);
         }
     }
-}
-
-/// M rows of a strip, held in registers while the inner index runs. Answers with M.
-#[inline(always)]
-#[allow(unsafe_code)]
-fn block<S: Simd, const V: usize, const M: usize, const MODE: u8>(
-    simd: S,
-    inner: usize,
-    left: Left,
-    right: Right,
-    result: &mut Result,
-    row: usize,
-) -> usize {
-    let lanes = S::F32_LANES;
-    // One of the two is always 1; as a constant it becomes part of the instructions.
-    let left = if MODE == ADD { Left { row: 1, ..left } } else { Left { step: 1, ..left } };
-    let mut sums = [[simd.splat_f32s(0.0); V]; M];
-    let (stride, columns) = (result.stride, result.columns);
-    let place = &mut result.data[row * stride..][..(M - 1) * stride + columns];
-    let whole = columns == V * lanes;
-    if MODE == CONTINUE && whole {
-        for m in 0..M {
-            for v in 0..V {
-                // SAFETY: row m begins at m strides, and from there the slice has V vectors.
-                sums[m][v] =
-                    unsafe { place.as_ptr().add(m * stride + v * lanes).cast::<S::f32s>().read_unaligned() };
-            }
-        }
-    } else if MODE == CONTINUE {
-        let mut before = sums;
-        for (place, sums) in place.chunks(stride).zip(&mut before) {
-            pulp::bytemuck::cast_slice_mut::<_, f32>(sums)[..columns].copy_from_slice(&place[..columns]);
-        }
-        sums = before;
-    }
-    if inner > 0 {
-        let last = inner - 1;
-        assert!(
-            last * left.step + (M - 1) * left.row < left.data.len(),
-            "the left-hand side must hold the block"
-        );
-        assert!(last * right.step + V * lanes <= right.data.len(), "the right-hand side must hold the strip");
-    }
-    // Every third row has a pointer of its own, and the two after it are reached by the processor's own addressing.
-    let mut a = [left.data.as_ptr(); BLOCK / 3];
-    for (group, a) in a.iter_mut().enumerate() {
-        *a = a.wrapping_add(3 * group * left.row);
-    }
-    // Without the compiler knowing how they are related: it would find them one from the other, in as many additions.
-    a = std::hint::black_box(a);
-    let mut b = right.data.as_ptr();
-    // SAFETY: at inner index k < inner, `a` stands k steps into the left-hand side and `b` k steps into the
-    // right-hand side, and the assertions above bound what is read from there.
-    unsafe {
-        // Four at a time: a loop of 64 turns is too long for its end to be foreseen, one of 16 is not.
-        for _ in 0..inner / 4 {
-            for k in 0..4 {
-                let here = a.map(|a| a.wrapping_add(k * left.step));
-                step(simd, &mut sums, here, left.row, b.wrapping_add(k * right.step));
-            }
-            a = a.map(|a| a.wrapping_add(4 * left.step));
-            b = b.wrapping_add(4 * right.step);
-        }
-        for k in 0..inner % 4 {
-            let here = a.map(|a| a.wrapping_add(k * left.step));
-            step(simd, &mut sums, here, left.row, b.wrapping_add(k * right.step));
-        }
-    }
-    if whole {
-        for m in 0..M {
-            for v in 0..V {
-                // SAFETY: as above.
-                unsafe {
-                    let place = place.as_mut_ptr().add(m * stride + v * lanes).cast::<S::f32s>();
-                    let sum = sums[m][v];
-                    let sum = if MODE == ADD { simd.add_f32s(place.read_unaligned(), sum) } else { sum };
-                    place.write_unaligned(sum);
-                }
-            }
-        }
-    } else {
-        // A copy, so that the sums themselves are never indexed at run time and stay in registers.
-        let sums = sums;
-        for (place, sums) in place.chunks_mut(stride).zip(&sums) {
-            let sums: &[f32] = pulp::bytemuck::cast_slice(sums);
-            for (place, sum) in place[..columns].iter_mut().zip(sums) {
-                *place = if MODE == ADD { *place + sum } else { *sum };
-            }
-        }
-    }
-    M
 }
 
 #[cfg(test)]
