@@ -32,11 +32,17 @@ impl RowBlocks {
         self.times * self.each
     }
 
-    /// Rows to be taken through a layer together: whole blocks, and few enough that what the product wrote is still at hand
-    /// when it is activated. Wide layers are taken whole, since their weights would have to be brought in again.
+    /// Rows to be taken through a layer together: few enough that what the product wrote is still at hand when it is
+    /// activated, and either some whole blocks or a part of one. Wide layers are taken whole, since their weights would
+    /// have to be brought in again.
     pub(super) fn chunks(self, width: usize) -> impl Iterator<Item = Range<usize>> {
-        let rows = if width > WIDE { self.rows() } else { CHUNK.div_ceil(self.each.max(1)) * self.each };
-        (0..self.rows()).step_by(rows.max(1)).map(move |start| start..(start + rows).min(self.rows()))
+        let group = if width > WIDE { self.times } else { (CHUNK / self.each.max(1)).max(1) };
+        let most = if width > WIDE { self.rows() } else { CHUNK.max(group * self.each.min(CHUNK)) };
+        (0..self.times).step_by(group.max(1)).flat_map(move |first| {
+            let last = (first + group).min(self.times);
+            let (start, end) = (first * self.each, last * self.each);
+            (start..end).step_by(most.max(1)).map(move |start| start..(start + most).min(end))
+        })
     }
 
     /// The rows of some of the times.
