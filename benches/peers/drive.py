@@ -36,6 +36,7 @@ def programs(binary):
         return Command((sys.executable, str(HERE / script), *arguments), THREADS)
 
     commands = {
+        "limit": Command((binary, "serve"), THREADS),  # a process of its own, so that nothing stands in its way
         "ebbtide": Command((binary, "serve"), THREADS),
         "ebbtide-1": Command((binary, "serve"), 1),
         "jax": python("jax_peer.py"),

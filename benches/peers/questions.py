@@ -38,7 +38,7 @@ def seconds_for(shape, quick):
 def questions(rounds, quick):
     """All questions but growth, in the order in which they are asked."""
     product = {"work": "sgemm", "seconds": 0.2 if quick else 0.5}
-    limit, torch_limit = ("sgemm", "ebbtide", product), ("sgemm-torch", "torch-eager", product)
+    limit, torch_limit = ("sgemm", "limit", product), ("sgemm-torch", "torch-eager", product)
 
     def same(item, case, request, programs):
         limits = (limit, torch_limit) if "torch-eager" in programs else (limit,)
@@ -64,7 +64,7 @@ def iterations(rounds, quick):
     """A hundred iterations are an average already, and long in the research code: two rounds suffice."""
     for fill in ("young", "full"):
         ebbtide = {"work": "iteration", "fill": fill, "seconds": 1.0}
-        research = ebbtide | {"seconds": 2.0 if quick else 120.0}
+        research = ebbtide | {"seconds": 2.0 if quick else 30.0}
         asked = [("ebbtide", "ebbtide", ebbtide), ("research", "research", research)]
         if fill == "full":
             asked.append(("research-batched", "research", research | {"density": "batched"}))

@@ -99,7 +99,7 @@ Each figure is the best of several rounds, in which all programs were asked in t
 round, the best mean over a chunk of calls. "× JAX" and the like say how many times as fast Ebbtide is;
 "× PyTorch" is against the better of the two. GFLOP is the arithmetic that the work needs, counted as
 `crates/ebbtide-bench/src/arithmetic.rs` says. The share is that arithmetic, over Ebbtide's time, over the
-rate of a large product by Ebbtide's library on the same threads in the same rounds. The table beside this
+rate of a large product by the gemm crate on the same threads in the same rounds. The table beside this
 file has every round.
 """
 
@@ -143,7 +143,7 @@ def failures(record):
 def limits(record):
     """The rates of a large product by the libraries of Ebbtide and PyTorch, in GFLOP/s."""
     words = []
-    for program, library in (("sgemm", "Ebbtide's library"), ("sgemm-torch", "PyTorch's")):
+    for program, library in (("sgemm", "the gemm crate"), ("sgemm-torch", "PyTorch's")):
         times = [row["ms"] for row in record.rows if row["program"] == program and "ms" in row]
         if times:
             slowest, fastest = (PRODUCT / ms / 1e6 for ms in (max(times), min(times)))

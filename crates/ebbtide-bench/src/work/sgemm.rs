@@ -6,7 +6,7 @@ use crate::Failure;
 /// Rows and columns of all three matrices.
 const SIZE: usize = 2048;
 
-/// c ← a b in single precision, by the same library that Ebbtide's layers use.
+/// c ← a b in single precision, by the `gemm` crate.
 pub struct Sgemm {
     a: Vec<f32>,
     b: Vec<f32>,

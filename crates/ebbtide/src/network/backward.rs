@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::activation::deactivate;
 use super::layout::{Head, Layout, Process, Trunk};
 use super::packed::{PackedLayer, PackedTrunk};
-use super::trunk::{Activations, RowBlocks};
+use super::trunk::{Activations, RowBlocks, WIDE};
 use crate::numeric::aligned::{Aligned, row_stride};
 use crate::numeric::product::{Blocks, Columns, FAR, Rows, RowsMut, accumulate, multiply, scratch};
 
@@ -97,6 +97,12 @@ pub fn backward(
         if let (Some(blocks_below), true) = (&mut descent.blocks, layer > 0) {
             blocks_below.pack(Rows::new(&activations.values[layer - 1], blocks.rows(), h, stride));
         }
+        // Weights too large for the nearest cache are brought in once for all parts.
+        let together = layer < activations.depth && h > WIDE;
+        if together {
+            let (here, above) = (&mut descent.here, Rows::new(&descent.above, stacked, h, stride));
+            multiply(RowsMut::new(here, stacked, h, stride), above, &packed.layers[layer + 1].down);
+        }
         for part in parts.iter_mut() {
             if layer == activations.depth {
                 part.gather_head(activations, descent);
@@ -118,7 +124,9 @@ pub fn backward(
                     (Rows::new(above, rows.len(), h, stride), &packed.layers[layer + 1].down)
                 };
                 let place = rows.start * stride..rows.end * stride;
-                multiply(RowsMut::new(&mut here[place.clone()], rows.len(), h, stride), above, down);
+                if !together {
+                    multiply(RowsMut::new(&mut here[place.clone()], rows.len(), h, stride), above, down);
+                }
                 // Time is a bias of the first backbone layer, one for each block.
                 let (first, block) =
                     if layer == 1 { (rows.start / blocks.each, blocks.each) } else { (0, count) };

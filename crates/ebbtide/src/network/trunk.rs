@@ -23,7 +23,8 @@ pub struct RowBlocks {
     pub each: usize,
 }
 
-const WIDE: usize = 128;
+/// Wider layers than this have weights that do not fit the nearest cache.
+pub(super) const WIDE: usize = 128;
 const CHUNK: usize = 32;
 
 impl RowBlocks {
