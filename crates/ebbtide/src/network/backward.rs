@@ -7,7 +7,7 @@ use super::layout::{Head, Layout, Process, Trunk};
 use super::packed::{PackedLayer, PackedTrunk};
 use super::trunk::{Activations, RowBlocks, WIDE};
 use crate::numeric::aligned::{Aligned, row_stride};
-use crate::numeric::product::{Blocks, Columns, FAR, Rows, RowsMut, accumulate, multiply, scratch};
+use crate::numeric::product::{Blocks, Columns, FAR, Rows, RowsMut, Write, accumulate, multiply, scratch};
 
 /// Where a loss's gradient is gathered.
 pub struct Sink {
@@ -15,20 +15,37 @@ pub struct Sink {
     pub parameters: Vec<f32>,
     /// Gradient of the per-time biases, `[time][feature]`.
     pub biases: Vec<f32>,
+    /// Whether what stands in the place of weights is from before, and is to be written over.
+    fresh: bool,
 }
 
 impl Sink {
     /// Zeros, for a network with so many parameters, grid points and features.
     pub fn new(parameters: usize, times: usize, width: usize) -> Self {
-        Self { parameters: vec![0.0; parameters], biases: vec![0.0; times * width] }
+        Self { parameters: vec![0.0; parameters], biases: vec![0.0; times * width], fresh: false }
     }
 
-    /// Back to zeros, where the rows of a process leave something.
-    pub fn clear(&mut self, layout: &Layout, process: Process) {
-        for part in layout.gathered(process) {
-            self.parameters[part].fill(0.0);
-        }
+    /// Begins anew: the first rows that leave something write over what there is. That saves a pass over all weights.
+    pub fn begin(&mut self, layout: &Layout, process: Process) {
+        self.fresh = true;
         self.biases.fill(0.0);
+        for bias in layout.gathered_biases(process) {
+            bias.of_mut(&mut self.parameters).fill(0.0);
+        }
+    }
+
+    /// Ends the gathering: where no row left anything, the gradient is zero.
+    pub fn end(&mut self, layout: &Layout, process: Process) {
+        if std::mem::take(&mut self.fresh) {
+            for part in layout.gathered(process) {
+                self.parameters[part].fill(0.0);
+            }
+        }
+    }
+
+    /// How the next rows' gradient of weights is written.
+    fn write(&self) -> Write {
+        if self.fresh { Write::Replace } else { Write::Add }
     }
 }
 
@@ -69,6 +86,15 @@ impl Descent {
     }
 }
 
+impl Descent {
+    /// Takes the activations of a layer, where they are wide enough for that.
+    fn rearrange(&mut self, activations: &Activations, layer: usize, rows: usize) {
+        if let Some(blocks) = &mut self.blocks {
+            blocks.pack(Rows::new(&activations.values[layer], rows, activations.width, activations.stride));
+        }
+    }
+}
+
 /// Below this many outputs the gradient of a head is gathered transposed: its columns would not fill a vector.
 const FEW: usize = 16;
 
@@ -94,8 +120,14 @@ pub fn backward(
     }
     for layer in (0..=activations.depth).rev() {
         let mut offset = 0;
-        if let (Some(blocks_below), true) = (&mut descent.blocks, layer > 0) {
-            blocks_below.pack(Rows::new(&activations.values[layer - 1], blocks.rows(), h, stride));
+        if layer == activations.depth {
+            descent.rearrange(activations, layer, blocks.rows());
+            for part in parts.iter_mut() {
+                part.gather_head(activations, descent);
+            }
+        }
+        if layer > 0 {
+            descent.rearrange(activations, layer - 1, blocks.rows());
         }
         // Weights too large for the nearest cache are brought in once for all parts.
         let together = layer < activations.depth && h > WIDE;
@@ -104,9 +136,6 @@ pub fn backward(
             multiply(RowsMut::new(here, stacked, h, stride), above, &packed.layers[layer + 1].down);
         }
         for part in parts.iter_mut() {
-            if layer == activations.depth {
-                part.gather_head(activations, descent);
-            }
             let (count, outputs) = (part.rows.len(), part.head.dense.weight.outputs);
             let mut sums = part.sink.as_mut().map(|sink| match layer {
                 0 => trunk.state.bias.of_mut(&mut sink.parameters),
@@ -137,7 +166,7 @@ pub fn backward(
                     deactivate(here, slope, h, stride, sums);
                 }
             }
-            if let Some(sink) = &mut part.sink {
+            if let Some(sink) = part.sink.as_mut().filter(|_| count > 0) {
                 let weight = match layer {
                     0 => trunk.state.weight,
                     1 => trunk.first_state,
@@ -152,12 +181,18 @@ pub fn backward(
                         Columns::Rows(Rows::new(below, count, h, stride))
                     }
                 };
+                let write = sink.write();
                 let gradient = RowsMut::new(weight.of_mut(&mut sink.parameters), weight.inputs, h, h);
-                accumulate(gradient, below, Rows::new(here, count, h, stride), &mut descent.scratch);
+                accumulate(gradient, write, below, Rows::new(here, count, h, stride), &mut descent.scratch);
             }
             offset += count;
         }
         std::mem::swap(&mut descent.here, &mut descent.above);
+    }
+    for part in parts.iter_mut().filter(|part| !part.rows.is_empty()) {
+        if let Some(sink) = &mut part.sink {
+            sink.fresh = false;
+        }
     }
     if let Some(gradient) = state_gradient {
         let above = Rows::new(&descent.above, stacked, h, stride);
@@ -170,7 +205,7 @@ impl Part<'_> {
     fn gather_head(&mut self, activations: &Activations, descent: &mut Descent) {
         let (dense, count, h) = (self.head.dense, self.rows.len(), activations.width);
         let outputs = dense.weight.outputs;
-        let Some(sink) = &mut self.sink else { return };
+        let Some(sink) = self.sink.as_mut().filter(|_| count > 0) else { return };
         let bias = dense.bias.of_mut(&mut sink.parameters);
         for row in self.raw_gradient[..count * outputs].chunks_exact(outputs) {
             for (sum, value) in bias.iter_mut().zip(row) {
@@ -178,16 +213,23 @@ impl Part<'_> {
             }
         }
         let raw = Rows::new(self.raw_gradient, count, outputs, outputs);
-        let top = activations.top(self.rows.clone());
+        let (write, top) = (sink.write(), activations.top(self.rows.clone()));
         let gradient = dense.weight.of_mut(&mut sink.parameters);
         if outputs >= FEW {
-            let top = Columns::Rows(top);
-            accumulate(RowsMut::new(gradient, h, outputs, outputs), top, raw, &mut descent.scratch);
+            let top = match &descent.blocks {
+                Some(blocks) => Columns::Blocks(blocks, self.rows.start, count),
+                None => Columns::Rows(top),
+            };
+            let gradient = RowsMut::new(gradient, h, outputs, outputs);
+            accumulate(gradient, write, top, raw, &mut descent.scratch);
             return;
         }
         let transposed = &mut descent.head[..h * outputs];
-        transposed.fill(0.0);
-        accumulate(RowsMut::new(transposed, outputs, h, h), Columns::Rows(raw), top, &mut descent.scratch);
+        let place = RowsMut::new(transposed, outputs, h, h);
+        accumulate(place, Write::Replace, Columns::Rows(raw), top, &mut descent.scratch);
+        if write == Write::Replace {
+            gradient.fill(0.0);
+        }
         for (output, row) in transposed.chunks_exact(h).enumerate() {
             for (feature, value) in row.iter().enumerate() {
                 gradient[feature * outputs + output] += value;

@@ -226,14 +226,12 @@ impl Layout {
         })
     }
 
-    /// The other parameters of a process: they see the time alone.
-    pub fn timed(&self, process: Process) -> [Range<usize>; 2] {
-        self.head(process).map_or([0..0, 0..0], |head| {
+    /// The biases among them.
+    pub fn gathered_biases(&self, process: Process) -> impl Iterator<Item = Tensor> {
+        self.head(process).into_iter().flat_map(|head| {
             let trunk = &self.trunks[head.trunk];
-            [
-                trunk.range.start..trunk.state.weight.start,
-                trunk.first_time.weight.start..trunk.first_time.bias.range().end,
-            ]
+            let hidden = trunk.hidden.iter().map(|dense| dense.bias);
+            [head.dense.bias, trunk.state.bias].into_iter().chain(hidden)
         })
     }
 
@@ -287,12 +285,14 @@ mod tests {
                 let (generation, destruction) =
                     (layout.owned(Process::Generation), layout.owned(Process::Destruction));
                 for process in [Process::Generation, Process::Destruction] {
-                    let mut parts = layout.gathered(process).to_vec();
-                    parts.extend(layout.timed(process));
-                    assert_eq!(
-                        parts.iter().map(|part| part.len()).sum::<usize>(),
-                        layout.owned(process).len()
-                    );
+                    let owned = layout.owned(process);
+                    let gathered: usize = layout.gathered(process).iter().map(|part| part.len()).sum();
+                    let timed = layout.tensors().filter(|(name, tensor)| {
+                        let of_time = name.contains(".time.") || name.ends_with("backbone.0.bias");
+                        of_time && owned.contains(&tensor.start)
+                    });
+                    let timed: usize = timed.map(|(_, tensor)| tensor.range().len()).sum();
+                    assert_eq!(gathered + timed, owned.len());
                 }
                 assert_eq!(generation.start, 0);
                 assert_eq!(destruction.end, layout.parameters());

@@ -3,7 +3,9 @@
 use super::layout::{Tensor, Trunk};
 use crate::numeric::aligned::Aligned;
 use crate::numeric::gelu::activate_with_slope;
-use crate::numeric::product::{Columns, Panels, Rows, RowsMut, accumulate, multiply, scratch, transpose};
+use crate::numeric::product::{
+    Columns, Panels, Rows, RowsMut, Write, accumulate, multiply, scratch, transpose,
+};
 
 /// Time features, encodings and per-time biases of one trunk, at all grid points.
 ///
@@ -110,7 +112,7 @@ impl TimePass {
         workspace.up(&self.second.value, trunk.first_time.weight, parameters, &mut self.biases);
     }
 
-    /// Adds to `gradient` what reaches the encoder's parameters from the gradient of the biases.
+    /// Writes to `gradient` what reaches the encoder's parameters from the gradient of the biases.
     pub fn backward(
         &self,
         trunk: &Trunk,
@@ -121,6 +123,9 @@ impl TimePass {
     ) {
         let h = self.width;
         let TimeDescent { delta, delta_below, workspace } = descent;
+        for bias in [trunk.first_time.bias, trunk.time[1].bias, trunk.time[0].bias, trunk.phase] {
+            bias.of_mut(gradient).fill(0.0);
+        }
         sum_rows(trunk.first_time.bias.of_mut(gradient), bias_gradient);
         workspace.gather(&self.second.value, bias_gradient, trunk.first_time.weight, gradient);
         workspace.down(bias_gradient, trunk.first_time.weight, parameters, delta);
@@ -168,15 +173,21 @@ impl Workspace {
         transpose(below, inputs, inputs, &mut self.turned, rows);
         let below = Columns::Rows(Rows::new(&self.turned, inputs, rows, rows));
         let weight = Rows::new(weight.of(parameters), inputs, outputs, outputs);
-        accumulate(RowsMut::new(above, rows, outputs, outputs), below, weight, &mut self.scratch);
+        accumulate(RowsMut::new(above, rows, outputs, outputs), Write::Add, below, weight, &mut self.scratch);
     }
 
-    /// gradient ← gradient + belowᵀ · above
+    /// gradient ← belowᵀ · above
     fn gather(&mut self, below: &[f32], above: &[f32], weight: Tensor, gradient: &mut [f32]) {
         let (rows, inputs, outputs) = (self.times, weight.inputs, weight.outputs);
         let below = Columns::Rows(Rows::new(below, rows, inputs, inputs));
         let gradient = RowsMut::new(weight.of_mut(gradient), inputs, outputs, outputs);
-        accumulate(gradient, below, Rows::new(above, rows, outputs, outputs), &mut self.scratch);
+        accumulate(
+            gradient,
+            Write::Replace,
+            below,
+            Rows::new(above, rows, outputs, outputs),
+            &mut self.scratch,
+        );
     }
 
     /// below ← above · weightᵀ, as the transpose of weight · aboveᵀ.

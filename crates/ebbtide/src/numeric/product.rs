@@ -58,12 +58,16 @@ const BAND: usize = 4 * LINE;
 /// Rows of a panel that fit the nearest cache, with what else is needed there.
 const DEEP: usize = 256;
 
-/// What becomes of what a result holds already.
+// What becomes of what a result holds, and which numbers of the left-hand side are adjacent.
+
+/// The sum replaces it; those of successive inner indices are.
 const REPLACE: u8 = 0;
-/// The sum is added to it.
-const ADD: u8 = 1;
-/// It is the beginning of the sum.
-const CONTINUE: u8 = 2;
+/// It is the beginning of the sum; as for `REPLACE`.
+const CONTINUE: u8 = 1;
+/// The sum is added to it; those of successive rows are.
+const ADD: u8 = 2;
+/// The sum replaces it; as for `ADD`.
+const GATHER: u8 = 3;
 
 /// The right-hand side of products, an inner × columns matrix cut into panels of 32 columns (16 where that is enough
 /// for the last), each by rows and padded with zeros.
@@ -184,13 +188,22 @@ impl WithSimd for Multiply<'_> {
     }
 }
 
-/// gradient ← gradient + aᵀ b: how the gradient of a layer's weights is gathered over rows. Needs
+/// Whether a product replaces what its destination holds or is added to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Write {
+    /// c ← a b
+    Replace,
+    /// c ← c + a b
+    Add,
+}
+
+/// gradient ← aᵀ b, or gradient ← gradient + aᵀ b: how the gradient of a layer's weights is gathered over rows. Needs
 /// [`scratch`] numbers to work with.
-pub fn accumulate(gradient: RowsMut, a: Columns, b: Rows, scratch: &mut [f32]) {
+pub fn accumulate(gradient: RowsMut, write: Write, a: Columns, b: Rows, scratch: &mut [f32]) {
     let (rows, columns) = a.shape();
     assert!(rows == b.rows && gradient.rows == columns && gradient.columns == b.columns, "shapes must fit");
     if rows > 0 && columns > 0 {
-        pulp::Arch::new().dispatch(Accumulate { gradient, a, b, scratch });
+        pulp::Arch::new().dispatch(Accumulate { gradient, write, a, b, scratch });
     }
 }
 
@@ -272,6 +285,7 @@ impl Blocks {
 
 struct Accumulate<'a> {
     gradient: RowsMut<'a>,
+    write: Write,
     a: Columns<'a>,
     b: Rows<'a>,
     scratch: &'a mut [f32],
@@ -282,7 +296,7 @@ impl WithSimd for Accumulate<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { gradient, a, b, scratch } = self;
+        let Self { gradient, write, a, b, scratch } = self;
         let left = a.left();
         let near = b.columns < FAR_RIGHT || gradient.rows < OFTEN;
         let mut first = 0;
@@ -303,10 +317,13 @@ impl WithSimd for Accumulate<'_> {
             };
             let data = &mut gradient.data[first..];
             let result = Result { data, rows: gradient.rows, stride: gradient.stride, columns };
-            match vectors {
-                4 => strip::<S, 4, ADD>(simd, b.rows, left, right, result),
-                2 => strip::<S, 2, ADD>(simd, b.rows, left, right, result),
-                _ => strip::<S, 1, ADD>(simd, b.rows, left, right, result),
+            match (vectors, write) {
+                (4, Write::Add) => strip::<S, 4, ADD>(simd, b.rows, left, right, result),
+                (4, Write::Replace) => strip::<S, 4, GATHER>(simd, b.rows, left, right, result),
+                (2, Write::Add) => strip::<S, 2, ADD>(simd, b.rows, left, right, result),
+                (2, Write::Replace) => strip::<S, 2, GATHER>(simd, b.rows, left, right, result),
+                (_, Write::Add) => strip::<S, 1, ADD>(simd, b.rows, left, right, result),
+                (_, Write::Replace) => strip::<S, 1, GATHER>(simd, b.rows, left, right, result),
             }
             first += width;
         }
@@ -369,8 +386,8 @@ fn strip<S: Simd, const V: usize, const MODE: u8>(
         let block = Block {
             inner,
             a: a.wrapping_add(row / BLOCK * left.block + row % BLOCK * left.row),
-            a_row: if MODE == ADD { 1 } else { left.row },
-            a_step: if MODE == ADD { left.step } else { 1 },
+            a_row: if MODE >= ADD { 1 } else { left.row },
+            a_step: if MODE >= ADD { left.step } else { 1 },
             b,
             b_step: right.step,
             c: c.wrapping_add(row * stride),
@@ -573,11 +590,14 @@ mod tests {
             blocks.pack(Rows::new(&spread_a, r, i, i + 3));
             for left in [Columns::Rows(Rows::new(&spread_a, r, i, i + 3)), Columns::Blocks(&blocks, 0, r)] {
                 let mut gradient = vec![1.5; i * o];
-                accumulate(RowsMut::new(&mut gradient, i, o, o), left, right, &mut room);
+                accumulate(RowsMut::new(&mut gradient, i, o, o), Write::Add, left, right, &mut room);
+                let mut fresh = vec![f32::NAN; i * o];
+                accumulate(RowsMut::new(&mut fresh, i, o, o), Write::Replace, left, right, &mut room);
                 for x in 0..i {
                     for y in 0..o {
-                        let expected = 1.5 + chain(r, |row| a[row * i + x], |row| b[row * o + y]);
-                        assert_eq!(gradient[x * o + y], expected, "{i} × {r} × {o}");
+                        let expected = chain(r, |row| a[row * i + x], |row| b[row * o + y]);
+                        assert_eq!(gradient[x * o + y], 1.5 + expected, "{i} × {r} × {o}");
+                        assert_eq!(fresh[x * o + y], expected, "{i} × {r} × {o}");
                     }
                 }
             }
@@ -597,7 +617,7 @@ mod tests {
         let left = Rows::new(&a[first * columns..], count, columns, columns);
         let lefts = [Columns::Rows(left), Columns::Blocks(&blocks, first, count)];
         for (gradient, left) in gradients.iter_mut().zip(lefts) {
-            accumulate(RowsMut::new(gradient, columns, outputs, outputs), left, right, &mut room);
+            accumulate(RowsMut::new(gradient, columns, outputs, outputs), Write::Add, left, right, &mut room);
         }
         assert_eq!(gradients[0], gradients[1]);
     }
@@ -639,6 +659,7 @@ mod tests {
             let (mut gradient, mut scratch) = (vec![0.5; k * n], vec![0.0; scratch(m)]);
             simd(Accumulate {
                 gradient: RowsMut::new(&mut gradient, k, n, n),
+                write: Write::Add,
                 a: Columns::Rows(Rows::new(&a, m, k, k)),
                 b: Rows::new(&b, m, n, n),
                 scratch: &mut scratch,

@@ -113,7 +113,7 @@ impl Prelude {
             let (packed, state, origin) = (self.packed.trunk(head.trunk), &self.origin_state, &self.origin);
             backward(trunk, packed, ORIGIN, state, origin, &mut parts, &mut descent.origin, None);
         }
-        let Sink { parameters: gradient, biases } = sink;
+        let Sink { parameters: gradient, biases, .. } = sink;
         self.time[head.trunk].backward(trunk, parameters, biases, gradient, &mut descent.time);
     }
 }

@@ -189,9 +189,6 @@ impl Differentiator {
         ];
         let items = items.into_iter().filter(|(_, wanted, _, _)| *wanted);
         threads.share(items, |(process, _, sink, descent)| {
-            for part in model.layout.timed(process) {
-                sink.parameters[part].fill(0.0);
-            }
             live.backward(model, parameters, process, origin, sink, descent);
         });
     }
@@ -216,14 +213,21 @@ impl Lane {
         }
     }
 
-    fn clear(&mut self, model: &Model, generation: bool, destruction: bool) {
+    /// Begins to gather the gradients that are wanted.
+    fn begin(&mut self, model: &Model, generation: bool, destruction: bool) {
         self.tile.origin_gradient.fill(0.0);
         if generation {
-            self.generation.clear(&model.layout, Process::Generation);
+            self.generation.begin(&model.layout, Process::Generation);
         }
         if destruction {
-            self.destruction.clear(&model.layout, Process::Destruction);
+            self.destruction.begin(&model.layout, Process::Destruction);
         }
+    }
+
+    /// Ends it.
+    fn end(&mut self, model: &Model) {
+        self.generation.end(&model.layout, Process::Generation);
+        self.destruction.end(&model.layout, Process::Destruction);
     }
 }
 

@@ -33,12 +33,13 @@ impl Differentiator {
         let states = batch.trajectories.states().chunks(share * path);
         let chunks = self.outcomes.chunks_mut(share).zip(states).enumerate();
         self.lanes.run(chunks, |lane, (index, (outcomes, states))| {
-            lane.clear(lesson.model, generation.is_some(), destruction.is_some());
+            lane.begin(lesson.model, generation.is_some(), destruction.is_some());
             let tiles = outcomes.chunks_mut(tile).zip(states.chunks(tile * path)).enumerate();
             for (place, (outcomes, states)) in tiles {
                 lane.tile.load(lesson.model, states);
                 lesson.teach(lane, index * share + place * tile, outcomes);
             }
+            lane.end(lesson.model);
         });
         self.complete(weights.live, count.div_ceil(share), generation.is_some(), destruction.is_some());
         let mean = |pick: fn(&Outcome) -> f64| self.outcomes.iter().map(pick).sum::<f64>() * scale;

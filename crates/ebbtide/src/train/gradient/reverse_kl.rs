@@ -31,7 +31,7 @@ impl Differentiator {
             .zip(log_density_gradient.chunks(share * dim));
         let chunks = self.outcomes.chunks_mut(share).zip(inputs).enumerate();
         self.lanes.run(chunks, |lane, (index, (outcomes, ((states, noise), gradient)))| {
-            lane.clear(model, true, false);
+            lane.begin(model, true, false);
             let inputs =
                 states.chunks(tile * path).zip(noise.chunks(tile * path)).zip(gradient.chunks(tile * dim));
             for (place, (outcomes, ((states, noise), gradient))) in
@@ -66,6 +66,7 @@ impl Differentiator {
                     outcome.generation_loss = logs.ratio();
                 }
             }
+            lane.end(model);
         });
         self.complete(weights.live, count.div_ceil(share), true, false);
         let sum: f64 = self.outcomes.iter().map(|outcome| outcome.generation_loss).sum();
