@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::room::make_room;
 use crate::stream::Stream;
 
 /// Added to each rank, as a share of the number of points: how much the best are preferred.
@@ -23,6 +24,8 @@ pub struct Archive {
     order: Vec<u32>,
     /// Running sums of the weights of the ranks.
     cumulative: Vec<f64>,
+    /// Places of points on their way in; empty between insertions.
+    fresh: Vec<u32>,
 }
 
 /// What of an archive is not a function of the rest.
@@ -39,6 +42,15 @@ impl Archive {
     /// An empty archive.
     pub fn new(capacity: usize, dim: usize) -> Self {
         Stored { dim, capacity, points: Vec::new(), log_density: Vec::new(), next: 0 }.into()
+    }
+
+    /// Makes room for all it may ever hold.
+    pub(crate) fn reserve(&mut self) {
+        make_room(&mut self.points, self.capacity.saturating_mul(self.dim));
+        make_room(&mut self.log_density, self.capacity);
+        make_room(&mut self.order, self.capacity);
+        make_room(&mut self.cumulative, self.capacity);
+        make_room(&mut self.fresh, self.capacity);
     }
 
     /// How many points it holds.
@@ -77,25 +89,31 @@ impl Archive {
             }
             self.next = (place + 1) % self.capacity;
         }
-        let replaced = |place: u32| {
-            let age = (place as usize + self.capacity - first) % self.capacity;
-            age < added
-        };
-        let densities = &self.log_density;
-        let before = |a: u32, b: u32| by_density(densities, a, b).is_lt();
-        let mut fresh: Vec<u32> = (0..added).map(|i| ((first + i) % self.capacity) as u32).collect();
-        fresh.sort_unstable_by(|&a, &b| by_density(densities, a, b));
-        let mut fresh = fresh.into_iter().peekable();
-        let mut merged = Vec::with_capacity(self.len());
-        for place in std::mem::take(&mut self.order).into_iter().filter(|&place| !replaced(place)) {
-            while let Some(newcomer) = fresh.next_if(|&newcomer| before(newcomer, place)) {
-                merged.push(newcomer);
-            }
-            merged.push(place);
-        }
-        merged.extend(fresh);
-        self.order = merged;
+        self.fresh.extend((0..added).map(|i| ((first + i) % self.capacity) as u32));
+        self.rank(first);
         self.weigh();
+    }
+
+    /// Brings the order up to date with the fresh places, which begin at `first` and come round at the ring's end.
+    fn rank(&mut self, first: usize) {
+        let Self { order, fresh, log_density, capacity, .. } = self;
+        let age = |place: u32| (place as usize + *capacity - first) % *capacity;
+        order.retain(|&place| age(place) >= fresh.len());
+        fresh.sort_unstable_by(|&a, &b| by_density(log_density, a, b));
+        // From the back, where there is room: no one is overwritten who has not moved yet.
+        let mut old = order.len();
+        order.resize(old + fresh.len(), 0);
+        let mut end = order.len();
+        while let Some(&newcomer) = fresh.last() {
+            end -= 1;
+            if old > 0 && by_density(log_density, newcomer, order[old - 1]).is_lt() {
+                old -= 1;
+                order[end] = order[old];
+            } else {
+                order[end] = newcomer;
+                fresh.pop();
+            }
+        }
     }
 
     /// Brings the running sums up to date.
@@ -131,7 +149,16 @@ impl From<Stored> for Archive {
         let Stored { dim, capacity, points, log_density, next } = stored;
         let mut order: Vec<u32> = (0..log_density.len() as u32).collect();
         order.sort_unstable_by(|&a, &b| by_density(&log_density, a, b));
-        let mut archive = Self { dim, capacity, points, log_density, next, order, cumulative: Vec::new() };
+        let mut archive = Self {
+            dim,
+            capacity,
+            points,
+            log_density,
+            next,
+            order,
+            cumulative: Vec::new(),
+            fresh: Vec::new(),
+        };
         archive.weigh();
         archive
     }
