@@ -68,6 +68,9 @@ fn small(mut config: Config) -> Config {
     config
 }
 
+/// How a configuration is changed.
+type Change = fn(&mut Config);
+
 /// A configuration, and what it is trained on.
 struct Case {
     name: String,
@@ -75,14 +78,14 @@ struct Case {
     target: Arc<dyn Target>,
 }
 
-fn case(name: &str, target: NamedTarget, method: Method, change: fn(&mut Config)) -> Case {
+fn case(name: &str, target: NamedTarget, method: Method, change: Change) -> Case {
     let mut config = small(Config::preset(target, method, 3));
     change(&mut config);
     Case { name: format!("{name} {method} on {target}"), config, target: target.build().into() }
 }
 
 fn cases() -> Vec<Case> {
-    let plain: fn(&mut Config) = |_| {};
+    let plain: Change = |_| {};
     let mut cases = Vec::new();
     for method in Method::ALL {
         cases.push(case("plain", NamedTarget::Gmm25, method, plain));
@@ -91,7 +94,7 @@ fn cases() -> Vec<Case> {
         cases.push(case("every target", target, Method::TbTb, plain));
         cases.push(case("every target", target, Method::PisVarGrad, plain));
     }
-    let changes: [(&str, fn(&mut Config)); 10] = [
+    let changes: [(&str, Change); 10] = [
         ("one optimiser", |c| c.optimisation.arrangement = Arrangement::Single),
         ("alternating", |c| c.schedule = Schedule::Alternating),
         ("no target network", |c| c.target_network = None),

@@ -12,8 +12,8 @@ impl Mixture {
     pub(super) fn evaluate(&self, points: &[f32], out: &mut [f64], gradient: &mut [f32]) {
         // One block's terms, coordinates and gradients: on the stack, but for a mixture larger than any known.
         match self.components() + 2 * self.dim {
-            0..=SMALL => self.evaluate_on_stack::<SMALL>(points, out, gradient),
-            0..=LARGE => self.evaluate_on_stack::<LARGE>(points, out, gradient),
+            need if need <= SMALL => self.evaluate_on_stack::<SMALL>(points, out, gradient),
+            need if need <= LARGE => self.evaluate_on_stack::<LARGE>(points, out, gradient),
             need => self.evaluate_in(&mut vec![[0.0; LANES]; need], points, out, gradient),
         }
     }
