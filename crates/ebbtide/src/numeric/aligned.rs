@@ -69,7 +69,10 @@ mod tests {
         for columns in 1..2000 {
             let stride = row_stride(columns);
             assert!(
-                stride >= columns && stride < columns + 2 * LINE && stride % LINE == 0 && stride % 128 != 0
+                stride >= columns
+                    && stride < columns + 2 * LINE
+                    && stride.is_multiple_of(LINE)
+                    && !stride.is_multiple_of(128)
             );
         }
     }

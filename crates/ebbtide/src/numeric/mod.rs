@@ -4,7 +4,11 @@ pub mod aligned;
 pub mod crew;
 pub mod gelu;
 pub mod product;
+#[cfg(test)]
+mod reference;
 pub mod vector;
+#[cfg(test)]
+mod widths;
 
 pub(crate) use pulp::NullaryFnOnce as Vectorised;
 

@@ -3,22 +3,30 @@
 use super::lanes::{LANES, Lanes, exp, gather, scatter};
 use super::mixture::{Mixture, Spread};
 
+/// Terms, coordinates and gradients that are given 16 kB or 128 kB of the stack.
+const SMALL: usize = 256;
+const LARGE: usize = 2048;
+
 impl Mixture {
     /// Evaluates a batch in blocks of [`LANES`] points; `gradient` is empty when it is not wanted.
     pub(super) fn evaluate(&self, points: &[f32], out: &mut [f64], gradient: &mut [f32]) {
-        // One block's terms, coordinates and gradients: on the stack for any mixture of ordinary size.
-        let need = self.components() + 2 * self.dim;
-        let mut small = [[0.0; LANES]; 256];
-        let mut large = Vec::new();
-        let space = match small.get_mut(..need) {
-            Some(space) => space,
-            None => {
-                large.resize(need, [0.0; LANES]);
-                &mut large[..]
-            }
-        };
+        // One block's terms, coordinates and gradients: on the stack, but for a mixture larger than any known.
+        match self.components() + 2 * self.dim {
+            need if need <= SMALL => self.evaluate_on_stack::<SMALL>(points, out, gradient),
+            need if need <= LARGE => self.evaluate_on_stack::<LARGE>(points, out, gradient),
+            need => self.evaluate_in(&mut vec![[0.0; LANES]; need], points, out, gradient),
+        }
+    }
+
+    /// Never inlined, or small mixtures would take the stack of large ones.
+    #[inline(never)]
+    fn evaluate_on_stack<const SPACE: usize>(&self, points: &[f32], out: &mut [f64], gradient: &mut [f32]) {
+        self.evaluate_in(&mut [[0.0; LANES]; SPACE], points, out, gradient);
+    }
+
+    fn evaluate_in(&self, space: &mut [Lanes], points: &[f32], out: &mut [f64], gradient: &mut [f32]) {
         let (terms, space) = space.split_at_mut(self.components());
-        let (x, slope) = space.split_at_mut(self.dim);
+        let (x, slope) = space[..2 * self.dim].split_at_mut(self.dim);
         pulp::Arch::new().dispatch(Batch { mixture: self, points, out, gradient, terms, x, slope });
     }
 

@@ -303,16 +303,18 @@ mod tests {
     }
 
     #[test]
-    fn large_mixtures_leave_the_stack() {
-        let means: Vec<f64> = (0..1000).map(|k| 20.0 * k as f64).collect();
-        let mixture = Mixture::isotropic(1, &means, 1.0).unwrap();
-        let mut value = [0.0];
-        mixture.log_density(&[400.0], &mut value).unwrap();
-        let exact = -(1000.0f64.ln()) - 0.5 * std::f64::consts::TAU.ln();
-        assert!((value[0] - exact).abs() < 1e-5);
-        assert_eq!(mixture.mode_of(&[401.0]), Some(20));
-        assert_eq!(mixture.mode_of(&[410.0]), None);
-        assert_eq!(mixture.mode_of(&[f32::NAN]), None);
+    fn large_mixtures_are_evaluated_too() {
+        for count in [1000, 3000] {
+            let means: Vec<f64> = (0..count).map(|k| 20.0 * f64::from(k)).collect();
+            let mixture = Mixture::isotropic(1, &means, 1.0).unwrap();
+            let mut value = [0.0];
+            mixture.log_density(&[400.0], &mut value).unwrap();
+            let exact = -(f64::from(count).ln()) - 0.5 * std::f64::consts::TAU.ln();
+            assert!((value[0] - exact).abs() < 1e-5);
+            assert_eq!(mixture.mode_of(&[401.0]), Some(20));
+            assert_eq!(mixture.mode_of(&[410.0]), None);
+            assert_eq!(mixture.mode_of(&[f32::NAN]), None);
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::room::make_room;
 use crate::stream::Stream;
 
 /// Added to each rank, as a share of the number of points: how much the best are preferred.
@@ -23,6 +24,8 @@ pub struct Archive {
     order: Vec<u32>,
     /// Running sums of the weights of the ranks.
     cumulative: Vec<f64>,
+    /// Places of points on their way in; empty between insertions.
+    fresh: Vec<u32>,
 }
 
 /// What of an archive is not a function of the rest.
@@ -39,6 +42,15 @@ impl Archive {
     /// An empty archive.
     pub fn new(capacity: usize, dim: usize) -> Self {
         Stored { dim, capacity, points: Vec::new(), log_density: Vec::new(), next: 0 }.into()
+    }
+
+    /// Makes room for all it may ever hold.
+    pub(crate) fn reserve(&mut self) {
+        make_room(&mut self.points, self.capacity.saturating_mul(self.dim));
+        make_room(&mut self.log_density, self.capacity);
+        make_room(&mut self.order, self.capacity);
+        make_room(&mut self.cumulative, self.capacity);
+        make_room(&mut self.fresh, self.capacity);
     }
 
     /// How many points it holds.
@@ -77,25 +89,31 @@ impl Archive {
             }
             self.next = (place + 1) % self.capacity;
         }
-        let replaced = |place: u32| {
-            let age = (place as usize + self.capacity - first) % self.capacity;
-            age < added
-        };
-        let densities = &self.log_density;
-        let before = |a: u32, b: u32| by_density(densities, a, b).is_lt();
-        let mut fresh: Vec<u32> = (0..added).map(|i| ((first + i) % self.capacity) as u32).collect();
-        fresh.sort_unstable_by(|&a, &b| by_density(densities, a, b));
-        let mut fresh = fresh.into_iter().peekable();
-        let mut merged = Vec::with_capacity(self.len());
-        for place in std::mem::take(&mut self.order).into_iter().filter(|&place| !replaced(place)) {
-            while let Some(newcomer) = fresh.next_if(|&newcomer| before(newcomer, place)) {
-                merged.push(newcomer);
-            }
-            merged.push(place);
-        }
-        merged.extend(fresh);
-        self.order = merged;
+        self.fresh.extend((0..added).map(|i| ((first + i) % self.capacity) as u32));
+        self.rank(first);
         self.weigh();
+    }
+
+    /// Brings the order up to date with the fresh places, which begin at `first` and come round at the ring's end.
+    fn rank(&mut self, first: usize) {
+        let Self { order, fresh, log_density, capacity, .. } = self;
+        let age = |place: u32| (place as usize + *capacity - first) % *capacity;
+        order.retain(|&place| age(place) >= fresh.len());
+        fresh.sort_unstable_by(|&a, &b| by_density(log_density, a, b));
+        // From the back, where there is room: no one is overwritten who has not moved yet.
+        let mut old = order.len();
+        order.resize(old + fresh.len(), 0);
+        let mut end = order.len();
+        while let Some(&newcomer) = fresh.last() {
+            end -= 1;
+            if old > 0 && by_density(log_density, newcomer, order[old - 1]).is_lt() {
+                old -= 1;
+                order[end] = order[old];
+            } else {
+                order[end] = newcomer;
+                fresh.pop();
+            }
+        }
     }
 
     /// Brings the running sums up to date.
@@ -116,9 +134,26 @@ impl Archive {
     pub fn draw(&self, stream: &mut Stream) -> (&[f32], f64) {
         let total = self.cumulative[self.len() - 1];
         let mass = stream.uniform() * total;
-        let rank = self.cumulative.partition_point(|&sum| sum <= mass).min(self.len() - 1);
-        let place = self.order[rank] as usize;
+        let place = self.order[self.rank_of(mass)] as usize;
         (&self.points[place * self.dim..][..self.dim], self.log_density[place])
+    }
+
+    /// The rank where the running sum first exceeds `mass`, or the last.
+    ///
+    /// With c = 0.01 N the sum up to rank r is nearly ln((c + r + ½) / (c − ½)). Looking around the rank that this gives
+    /// touches a few numbers side by side, where halving the whole archive would wander through all of its memory.
+    fn rank_of(&self, mass: f64) -> usize {
+        let (sums, last) = (&self.cumulative, self.len() - 1);
+        let offset = RANK_OFFSET * self.len() as f64 - 0.5;
+        let guess = ((offset * mass.exp() - offset - 1.0) as usize).min(last);
+        let mut reach = 2;
+        loop {
+            let (low, high) = (guess.saturating_sub(reach), (guess + reach).min(last));
+            if (low == 0 || sums[low - 1] <= mass) && (high == last || sums[high] > mass) {
+                return low + sums[low..high].partition_point(|&sum| sum <= mass);
+            }
+            reach *= 8;
+        }
     }
 }
 
@@ -131,7 +166,16 @@ impl From<Stored> for Archive {
         let Stored { dim, capacity, points, log_density, next } = stored;
         let mut order: Vec<u32> = (0..log_density.len() as u32).collect();
         order.sort_unstable_by(|&a, &b| by_density(&log_density, a, b));
-        let mut archive = Self { dim, capacity, points, log_density, next, order, cumulative: Vec::new() };
+        let mut archive = Self {
+            dim,
+            capacity,
+            points,
+            log_density,
+            next,
+            order,
+            cumulative: Vec::new(),
+            fresh: Vec::new(),
+        };
         archive.weigh();
         archive
     }
@@ -167,6 +211,22 @@ mod tests {
                 newest.sort_by(|a, b| b.total_cmp(a));
                 let ordered: Vec<f64> = archive.order.iter().map(|&p| archive.log_density[p as usize]).collect();
                 prop_assert_eq!(newest, ordered);
+            }
+        }
+    }
+
+    #[test]
+    fn a_rank_is_found_where_a_search_of_all_sums_finds_it() {
+        for count in [1, 2, 3, 10, 49, 50, 51, 60, 1000, 20_000] {
+            let mut archive = Archive::new(count, 1);
+            archive.insert(&vec![0.5; count], &vec![0.0; count]);
+            let sums = &archive.cumulative;
+            let total = sums[count - 1];
+            let between = (0..=3000).map(|i| total * f64::from(i) / 3000.0);
+            let exactly = sums.iter().copied();
+            for mass in between.chain(exactly) {
+                let expected = sums.partition_point(|&sum| sum <= mass).min(count - 1);
+                assert_eq!(archive.rank_of(mass), expected, "{mass} of {count} points");
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::room::make_room;
 use crate::stream::{Address, Stream};
 use crate::target::{Differentiable, NOWHERE, TargetError, check_log_density};
 
@@ -49,16 +50,47 @@ pub struct Finds {
     pub evaluations: u64,
 }
 
-/// States of all chains, with density and gradient: n × dim by rows.
-#[derive(Clone)]
-struct Chains {
+/// The chains of a search and what they found: places that one search after the other works in.
+#[derive(Default)]
+pub struct Chains {
+    now: States,
+    proposed: States,
+    streams: Vec<Stream>,
+    finds: Finds,
+}
+
+impl Chains {
+    /// What the last search found.
+    pub fn finds(&self) -> &Finds {
+        &self.finds
+    }
+}
+
+/// One state of each chain, with density and gradient: n × dim by rows.
+#[derive(Default)]
+struct States {
     points: Vec<f32>,
     log_density: Vec<f64>,
     gradient: Vec<f32>,
 }
 
 impl LocalSearch {
-    /// Runs one chain from each of the `starts` (n × dim by rows).
+    /// Room for the chains of searches from `count` starts, and for all that each may find.
+    pub fn chains(&self, count: usize, dim: usize) -> Chains {
+        let mut chains = Chains::default();
+        for states in [&mut chains.now, &mut chains.proposed] {
+            make_room(&mut states.points, count * dim);
+            make_room(&mut states.log_density, count);
+            make_room(&mut states.gradient, count * dim);
+        }
+        make_room(&mut chains.streams, count);
+        let most = count.saturating_mul(self.steps.saturating_sub(self.burn_in));
+        make_room(&mut chains.finds.points, most.saturating_mul(dim));
+        make_room(&mut chains.finds.log_density, most);
+        chains
+    }
+
+    /// Runs one chain from each of the `starts` (n × dim by rows); [`Chains::finds`] then has what was found.
     ///
     /// A proposal x′ = x + η ∇ log p(x) + √(2η) ξ is accepted with the Metropolis–Hastings probability; one where
     /// the density vanishes or its gradient is not finite is refused. The acceptance rate of all chains is taken
@@ -69,46 +101,31 @@ impl LocalSearch {
         dim: usize,
         starts: &[f32],
         address: Address,
-    ) -> Result<Finds, TargetError> {
+        chains: &mut Chains,
+    ) -> Result<(), TargetError> {
         let count = starts.len() / dim;
-        let mut chains = Chains {
-            points: starts.to_vec(),
-            log_density: vec![0.0; count],
-            gradient: vec![0.0; starts.len()],
-        };
-        chains.evaluate(target, dim)?;
-        let mut proposals = chains.clone();
-        let mut streams: Vec<Stream> = (0..count).map(|chain| address.stream(chain)).collect();
-        let mut finds = Finds { step_size: self.step_size, evaluations: count as u64, ..Finds::default() };
+        let Chains { now, proposed, streams, finds } = chains;
+        finds.clear(self.step_size, count as u64);
+        now.begin(starts, count);
+        proposed.begin(starts, count);
+        now.evaluate(target, dim)?;
+        streams.clear();
+        streams.extend((0..count).map(|chain| address.stream(chain)));
         let (mut accepted, mut accepted_lately, mut rate) = (0, 0, None);
         for step in 0..self.steps {
             let size = finds.step_size;
-            for (chain, stream) in streams.iter_mut().enumerate() {
-                for i in chain * dim..(chain + 1) * dim {
-                    let noise = (2.0 * size).sqrt() * f64::from(stream.normal());
-                    let drift = size * f64::from(chains.gradient[i]);
-                    proposals.points[i] = (f64::from(chains.points[i]) + drift + noise) as f32;
-                }
-            }
-            // A chain whose gradient is not finite proposes nonsense; it stays where it is.
-            for (proposal, point) in
-                proposals.points.chunks_exact_mut(dim).zip(chains.points.chunks_exact(dim))
-            {
-                if proposal.iter().any(|x| !x.is_finite()) {
-                    proposal.copy_from_slice(point);
-                }
-            }
-            proposals.evaluate(target, dim)?;
+            now.propose(proposed, streams, dim, size);
+            proposed.evaluate(target, dim)?;
             finds.evaluations += count as u64;
             for (chain, stream) in streams.iter_mut().enumerate() {
-                let ratio = chains.log_acceptance(&proposals, chain, dim, size);
+                let ratio = now.log_acceptance(proposed, chain, dim, size);
                 // NaN compares false: refused.
                 if stream.uniform().ln() < ratio {
-                    chains.take(&proposals, chain, dim);
+                    now.take(proposed, chain, dim);
                     accepted_lately += 1;
                     if step >= self.burn_in {
-                        finds.points.extend_from_slice(&chains.points[chain * dim..(chain + 1) * dim]);
-                        finds.log_density.push(chains.log_density[chain]);
+                        finds.points.extend_from_slice(&now.points[chain * dim..(chain + 1) * dim]);
+                        finds.log_density.push(now.log_density[chain]);
                     }
                 }
             }
@@ -121,11 +138,46 @@ impl LocalSearch {
             }
         }
         finds.acceptance = (accepted + accepted_lately) as f64 / (count * self.steps).max(1) as f64;
-        Ok(finds)
+        Ok(())
     }
 }
 
-impl Chains {
+impl Finds {
+    /// Nothing found yet, by a search that has evaluated its starts.
+    fn clear(&mut self, step_size: f64, evaluations: u64) {
+        self.points.clear();
+        self.log_density.clear();
+        (self.acceptance, self.step_size, self.evaluations) = (0.0, step_size, evaluations);
+    }
+}
+
+impl States {
+    /// Puts `count` chains at the starts.
+    fn begin(&mut self, starts: &[f32], count: usize) {
+        self.points.clear();
+        self.points.extend_from_slice(starts);
+        self.log_density.resize(count, 0.0);
+        self.gradient.resize(starts.len(), 0.0);
+    }
+
+    fn propose(&self, proposed: &mut States, streams: &mut [Stream], dim: usize, size: f64) {
+        let deviation = (2.0 * size).sqrt();
+        for (chain, stream) in streams.iter_mut().enumerate() {
+            for i in chain * dim..(chain + 1) * dim {
+                let noise = deviation * f64::from(stream.normal());
+                let drift = size * f64::from(self.gradient[i]);
+                proposed.points[i] = (f64::from(self.points[i]) + drift + noise) as f32;
+            }
+        }
+        // A chain whose gradient is not finite proposes nonsense; it stays where it is.
+        let points = self.points.chunks_exact(dim);
+        for (proposal, point) in proposed.points.chunks_exact_mut(dim).zip(points) {
+            if proposal.iter().any(|x| !x.is_finite()) {
+                proposal.copy_from_slice(point);
+            }
+        }
+    }
+
     fn evaluate(&mut self, target: &dyn Differentiable, dim: usize) -> Result<(), TargetError> {
         self.log_density.fill(f64::NAN);
         self.gradient.fill(f32::NAN);
@@ -142,7 +194,7 @@ impl Chains {
     }
 
     /// log of p(x′) q(x | x′) / p(x) q(x′ | x).
-    fn log_acceptance(&self, proposals: &Chains, chain: usize, dim: usize, size: f64) -> f64 {
+    fn log_acceptance(&self, proposals: &States, chain: usize, dim: usize, size: f64) -> f64 {
         let (mut forth, mut back) = (0.0, 0.0);
         for i in chain * dim..(chain + 1) * dim {
             let (x, next) = (f64::from(self.points[i]), f64::from(proposals.points[i]));
@@ -153,7 +205,7 @@ impl Chains {
         densities + (forth - back) / (4.0 * size)
     }
 
-    fn take(&mut self, proposals: &Chains, chain: usize, dim: usize) {
+    fn take(&mut self, proposals: &States, chain: usize, dim: usize) {
         let place = chain * dim..(chain + 1) * dim;
         self.points[place.clone()].copy_from_slice(&proposals.points[place.clone()]);
         self.gradient[place.clone()].copy_from_slice(&proposals.gradient[place]);
@@ -188,8 +240,9 @@ mod tests {
     fn chains_find_the_target_and_the_step_size_its_rate() {
         let starts: Vec<f32> = (0..400).map(|i| (i % 7) as f32).collect();
         let search = LocalSearch { steps: 1000, burn_in: 500, ..LocalSearch::default() };
-        let finds =
-            search.run(&Bell, 2, &starts, Address::new(0, Purpose::LocalSearch, 0)).expect("a density");
+        let (mut chains, address) = (search.chains(200, 2), Address::new(0, Purpose::LocalSearch, 0));
+        search.run(&Bell, 2, &starts, address, &mut chains).expect("a density");
+        let finds = chains.finds().clone();
         assert_eq!(finds.evaluations, 200 * 1001);
         // Stored states are the accepted proposals, not the chain: a little wider than the target.
         let n = finds.points.len() as f64;
@@ -199,6 +252,8 @@ mod tests {
         assert!((0.23..0.32).contains(&variance), "{variance}");
         assert!((0.5..0.7).contains(&finds.acceptance), "{}", finds.acceptance);
         assert_ne!(finds.step_size, 0.1);
+        search.run(&Bell, 2, &starts, address, &mut chains).expect("a density");
+        assert_eq!(*chains.finds(), finds, "a search begins anew in whatever the last one left");
     }
 
     #[test]
@@ -215,7 +270,8 @@ mod tests {
                 Ok(())
             }
         }
-        let error = LocalSearch::default().run(&Nothing, 1, &[0.5], Address::new(0, Purpose::LocalSearch, 0));
+        let address = Address::new(0, Purpose::LocalSearch, 0);
+        let error = LocalSearch::default().run(&Nothing, 1, &[0.5], address, &mut Chains::default());
         assert!(matches!(error, Err(TargetError::Impossible { row: 0, .. })));
     }
 }

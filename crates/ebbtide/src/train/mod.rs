@@ -13,6 +13,7 @@ mod local_search;
 mod preset;
 mod replay;
 mod report;
+mod room;
 mod state;
 mod sum_tree;
 mod trainer;
@@ -25,7 +26,7 @@ pub use config::{
 pub use exploration::{Exploration, ExplorationForm};
 pub use gradient::{Batch, Differentiator, Losses, Objectives, Weights};
 pub use learner::{Arrangement, Learner, Norms, Optimisation};
-pub use local_search::{Finds, LocalSearch};
+pub use local_search::{Chains, Finds, LocalSearch};
 pub use replay::{CorrectionReference, Drawn, Replay, ReplayOptions};
 pub use report::{Report, RestoreError, TrainError};
 pub use state::State;

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::room::make_room;
 use super::sum_tree::SumTree;
 use crate::stream::Stream;
 use crate::target::NOWHERE;
@@ -77,6 +78,17 @@ pub struct Drawn {
     pub places: Vec<usize>,
 }
 
+impl Drawn {
+    /// Room for a batch of `count`.
+    pub fn with_room(count: usize) -> Self {
+        Self {
+            log_density: Vec::with_capacity(count),
+            importance: Vec::with_capacity(count),
+            places: Vec::with_capacity(count),
+        }
+    }
+}
+
 impl Replay {
     /// An empty ring for trajectories of `path_len` numbers.
     pub fn new(capacity: usize, path_len: usize) -> Self {
@@ -89,6 +101,12 @@ impl Replay {
             next: 0,
             largest: 1.0,
         }
+    }
+
+    /// Makes room for all it may ever hold.
+    pub(crate) fn reserve(&mut self) {
+        make_room(&mut self.paths, self.capacity.saturating_mul(self.path_len));
+        make_room(&mut self.log_density, self.capacity);
     }
 
     /// How many trajectories it holds.

@@ -50,6 +50,16 @@ impl State {
         }
     }
 
+    /// Makes room for what the rings will hold, so that no iteration has to.
+    pub(super) fn reserve(&mut self) {
+        if let Some(replay) = &mut self.replay {
+            replay.reserve();
+        }
+        if let Some(archive) = &mut self.archive {
+            archive.reserve();
+        }
+    }
+
     /// Whether this state can belong to a training so configured.
     pub(super) fn is_sound(&self, valid: &ValidConfig) -> bool {
         let (config, model) = (valid.config(), valid.model());

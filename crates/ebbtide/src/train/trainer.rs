@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::archive::Archive;
 use super::config::{BoundSchedule, Config, LikelihoodSource, Schedule, ValidConfig};
 use super::gradient::{Batch, Differentiator, Losses, Objectives};
+use super::local_search::Chains;
 use super::replay::Drawn;
 use super::report::{Report, RestoreError, TrainError};
 use super::state::State;
@@ -52,6 +53,7 @@ struct Buffers {
     gradient: Vec<f32>,
     added_variance: Vec<f32>,
     drawn: Drawn,
+    chains: Chains,
 }
 
 impl Trainer {
@@ -69,16 +71,19 @@ impl Trainer {
         Ok(Self::with_state(config, threads, state))
     }
 
-    fn with_state(valid: ValidConfig, threads: &Threads, state: State) -> Self {
+    fn with_state(valid: ValidConfig, threads: &Threads, mut state: State) -> Self {
+        state.reserve();
         let (model, batch) = (valid.model(), valid.config().batch);
+        let search = valid.config().local_search;
         let buffers = Buffers {
             trajectories: Trajectories::new(batch, model.steps(), model.dim()),
-            noise: Noise::new(),
-            ends: Vec::new(),
-            log_density: Vec::new(),
-            gradient: Vec::new(),
-            added_variance: Vec::new(),
-            drawn: Drawn::default(),
+            noise: Noise::with_capacity(batch * model.steps() * model.dim()),
+            ends: Vec::with_capacity(batch * model.dim()),
+            log_density: Vec::with_capacity(batch),
+            gradient: Vec::with_capacity(batch * model.dim()),
+            added_variance: Vec::with_capacity(model.steps()),
+            drawn: Drawn::with_room(batch),
+            chains: search.map_or_else(Chains::default, |search| search.chains(batch, model.dim())),
         };
         let differentiator = Differentiator::new(model.clone(), threads);
         let mut trainer =
@@ -386,9 +391,11 @@ impl Trainer {
         let differentiable =
             target.differentiable().expect("a valid configuration has a gradient for local search");
         let address = self.address(Purpose::LocalSearch);
-        let finds = search
-            .run(differentiable, target.dim(), &self.buffers.ends, address)
-            .map_err(|error| self.failed(error))?;
+        let Buffers { ends, chains, .. } = &mut self.buffers;
+        if let Err(error) = search.run(differentiable, target.dim(), ends, address, chains) {
+            return Err(self.failed(error));
+        }
+        let finds = self.buffers.chains.finds();
         self.state.evaluations += finds.evaluations;
         report.acceptance = Some(finds.acceptance);
         if let Some(archive) = &mut self.state.archive {

@@ -1,0 +1,150 @@
+//! Vectors of every width against plain numbers: the element-wise functions must give the same bits on all.
+
+use std::hint::black_box;
+use std::marker::PhantomData;
+
+use super::reference::sweep;
+use super::vector::{exp, gelu, ln, tanh, tanh_and_slope};
+use super::{Vectorised, dispatch};
+
+/// A function of one number, with one or two results.
+trait Function {
+    const NAME: &'static str;
+    fn at(x: f32) -> [f32; 2];
+}
+
+struct Exp;
+impl Function for Exp {
+    const NAME: &'static str = "exp";
+    #[inline(always)]
+    fn at(x: f32) -> [f32; 2] {
+        [exp(x), 0.0]
+    }
+}
+
+struct Ln;
+impl Function for Ln {
+    const NAME: &'static str = "ln";
+    #[inline(always)]
+    fn at(x: f32) -> [f32; 2] {
+        [ln(x), 0.0]
+    }
+}
+
+struct Tanh;
+impl Function for Tanh {
+    const NAME: &'static str = "tanh";
+    #[inline(always)]
+    fn at(x: f32) -> [f32; 2] {
+        [tanh(x), 0.0]
+    }
+}
+
+struct TanhAndSlope;
+impl Function for TanhAndSlope {
+    const NAME: &'static str = "tanh and its slope";
+    #[inline(always)]
+    fn at(x: f32) -> [f32; 2] {
+        tanh_and_slope(x).into()
+    }
+}
+
+struct Gelu;
+impl Function for Gelu {
+    const NAME: &'static str = "GELU and its slope";
+    #[inline(always)]
+    fn at(x: f32) -> [f32; 2] {
+        gelu(x).into()
+    }
+}
+
+/// A loop over a function, for the compiler to turn into vectors.
+struct Loop<'a, F> {
+    x: &'a [f32],
+    results: [&'a mut [f32]; 2],
+    function: PhantomData<F>,
+}
+
+impl<F: Function> Vectorised for Loop<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let [first, second] = self.results;
+        for ((&x, first), second) in self.x.iter().zip(first).zip(second) {
+            [*first, *second] = F::at(x);
+        }
+    }
+}
+
+/// One number at a time, out of the compiler's sight.
+#[inline(never)]
+fn alone<F: Function>(x: f32) -> [f32; 2] {
+    F::at(black_box(x))
+}
+
+/// A dense sweep of where functions bend, and numbers of every magnitude and sign: zeros, denormals, infinities, NaN.
+fn inputs() -> Vec<f32> {
+    let every_magnitude = (0..=u32::MAX).step_by(20_011).map(f32::from_bits);
+    let special = [0.0, -0.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, f32::MIN_POSITIVE, f32::MAX];
+    sweep(-20.0, 20.0).chain(sweep(-0.8, 0.8)).chain(every_magnitude).chain(special).collect()
+}
+
+fn same(a: f32, b: f32) -> bool {
+    a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan())
+}
+
+fn assert_same_bits<F: Function>() {
+    let x = inputs();
+    let plain: Vec<[f32; 2]> = x.iter().map(|&x| alone::<F>(x)).collect();
+    let compare = |width: &str, run: &dyn Fn(Loop<F>)| {
+        let (mut first, mut second) = (vec![9.0; x.len()], vec![9.0; x.len()]);
+        let results = [&mut first[..], &mut second[..]];
+        run(Loop { x: &x, results, function: PhantomData });
+        for (i, &[value, slope]) in plain.iter().enumerate() {
+            let agree = same(first[i], value) && same(second[i], slope);
+            assert!(
+                agree,
+                "{} of {:e} by {width}: {:?}, not {value}, {slope}",
+                F::NAME,
+                x[i],
+                (first[i], second[i])
+            );
+        }
+    };
+    compare("the baseline", &|work| work.call());
+    compare("the widest vectors", &|work| dispatch(work));
+    #[cfg(target_arch = "x86_64")]
+    {
+        if let Some(simd) = pulp::x86::V2::try_new() {
+            compare("128-bit vectors", &|work| simd.vectorize(work));
+        }
+        if let Some(simd) = pulp::x86::V3::try_new() {
+            compare("256-bit vectors", &|work| simd.vectorize(work));
+        }
+        if let Some(simd) = pulp::x86::V4::try_new() {
+            compare("512-bit vectors", &|work| simd.vectorize(work));
+        }
+    }
+}
+
+#[test]
+fn exp_has_the_same_bits_at_every_width() {
+    assert_same_bits::<Exp>();
+}
+
+#[test]
+fn ln_has_the_same_bits_at_every_width() {
+    assert_same_bits::<Ln>();
+}
+
+#[test]
+fn tanh_has_the_same_bits_at_every_width() {
+    assert_same_bits::<Tanh>();
+    assert_same_bits::<TanhAndSlope>();
+}
+
+#[test]
+fn gelu_has_the_same_bits_at_every_width() {
+    assert_same_bits::<Gelu>();
+}
