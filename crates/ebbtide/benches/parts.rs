@@ -11,7 +11,9 @@ use criterion::{BatchSize, BenchmarkId, Criterion, Throughput};
 use ebbtide::network::{Direction, Process, Sink};
 use ebbtide::numeric::aligned::row_stride;
 use ebbtide::numeric::gelu::{activate, activate_with_slope};
-use ebbtide::numeric::product::{Blocks, Columns, FAR, Panels, Rows, RowsMut, accumulate, multiply, scratch};
+use ebbtide::numeric::product::{
+    Blocks, Columns, FAR, Panels, Rows, RowsMut, Write, accumulate, multiply, scratch,
+};
 use ebbtide::objective::Method;
 use ebbtide::stream::{Address, Purpose};
 use ebbtide::target::NamedTarget;
@@ -92,8 +94,8 @@ fn tiles(criterion: &mut Criterion) {
                 let mut spent = Duration::ZERO;
                 for _ in 0..times {
                     tile.forward(model, network, both, true);
-                    generation.clear(&model.layout, Process::Generation);
-                    destruction.clear(&model.layout, Process::Destruction);
+                    generation.begin(&model.layout, Process::Generation);
+                    destruction.begin(&model.layout, Process::Destruction);
                     let start = Instant::now();
                     tile.pull_generation(model, network, &weights);
                     tile.pull_destruction(model, &weights);
@@ -153,7 +155,7 @@ fn products(criterion: &mut Criterion) {
                     Columns::Blocks(&blocks, 0, ROWS)
                 };
                 let gradient = RowsMut::new(&mut gradient, width, width, width);
-                accumulate(gradient, left, Rows::new(&b, ROWS, width, stride), &mut space);
+                accumulate(gradient, Write::Add, left, Rows::new(&b, ROWS, width, stride), &mut space);
             });
         });
     }
