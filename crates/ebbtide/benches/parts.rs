@@ -86,7 +86,8 @@ fn tiles(criterion: &mut Criterion) {
             });
         }
         // Pulling writes over what the forward pass said, so each time wants a pass of its own before the clock starts.
-        let sink = || Sink::new(model.layout.parameters(), STEPS + 1, model.layout.shape.width);
+        let shape = model.layout.shape;
+        let sink = || Sink::new(model.layout.parameters(), STEPS + 1, shape.width, shape.generation_outputs);
         let (mut generation, mut destruction) = (sink(), sink());
         let weights = vec![1e-3; paths];
         group.bench_function(BenchmarkId::new("pull and descend", target), |bencher| {
@@ -97,7 +98,7 @@ fn tiles(criterion: &mut Criterion) {
                     generation.begin(&model.layout, Process::Generation);
                     destruction.begin(&model.layout, Process::Destruction);
                     let start = Instant::now();
-                    tile.pull_generation(model, network, &weights);
+                    tile.pull_generation(model, network, &weights, &mut generation.origin);
                     tile.pull_destruction(model, &weights);
                     tile.descend(model, &prelude, Some(&mut generation), Some(&mut destruction));
                     spent += start.elapsed();

@@ -15,20 +15,28 @@ pub struct Sink {
     pub parameters: Vec<f32>,
     /// Gradient of the per-time biases, `[time][feature]`.
     pub biases: Vec<f32>,
+    /// Gradient of the raw outputs at the origin, which all trajectories share.
+    pub origin: Vec<f32>,
     /// Whether what stands in the place of weights is from before, and is to be written over.
     fresh: bool,
 }
 
 impl Sink {
-    /// Zeros, for a network with so many parameters, grid points and features.
-    pub fn new(parameters: usize, times: usize, width: usize) -> Self {
-        Self { parameters: vec![0.0; parameters], biases: vec![0.0; times * width], fresh: false }
+    /// Zeros, for a network with so many parameters, grid points, features and outputs at the origin.
+    pub fn new(parameters: usize, times: usize, width: usize, outputs: usize) -> Self {
+        Self {
+            parameters: vec![0.0; parameters],
+            biases: vec![0.0; times * width],
+            origin: vec![0.0; outputs],
+            fresh: false,
+        }
     }
 
     /// Begins anew: the first rows that leave something write over what there is. That saves a pass over all weights.
     pub fn begin(&mut self, layout: &Layout, process: Process) {
         self.fresh = true;
         self.biases.fill(0.0);
+        self.origin.fill(0.0);
         for bias in layout.gathered_biases(process) {
             bias.of_mut(&mut self.parameters).fill(0.0);
         }

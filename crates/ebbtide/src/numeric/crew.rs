@@ -44,7 +44,7 @@ struct Board {
 
 #[derive(Clone, Copy)]
 struct Job {
-    work: &'static (dyn Fn(usize) + Sync),
+    work: &'static (dyn Fn(usize, usize) + Sync),
     pieces: usize,
 }
 
@@ -63,7 +63,7 @@ impl Crew {
         for index in 1..threads {
             let shared = Arc::clone(&crew.shared);
             let thread = std::thread::Builder::new().name(format!("ebbtide-{index}"));
-            crew.workers.push(thread.spawn(move || shared.serve())?);
+            crew.workers.push(thread.spawn(move || shared.serve(index))?);
         }
         Ok(crew)
     }
@@ -78,26 +78,30 @@ impl Crew {
         false
     }
 
-    /// Calls `work` once with each number below `pieces`, on all threads, and returns when all calls have. A panic in one
+    /// Calls `work` once with each number below `pieces`, and the number of the thread that does it (below
+    /// [`Crew::len`], no two at once with the same), on all threads, and returns when all calls have. A panic in one
     /// is passed on. If the crew is at work already (for another thread, or further up this one), the caller works
     /// alone.
-    pub fn run(&self, pieces: usize, work: &(dyn Fn(usize) + Sync)) {
+    pub fn run(&self, pieces: usize, work: &(dyn Fn(usize, usize) + Sync)) {
         let turn = match self.turn.try_lock() {
             Ok(turn) => Some(turn),
             Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
             Err(TryLockError::WouldBlock) => None,
         };
         if turn.is_none() || pieces < 2 || self.workers.is_empty() {
-            return (0..pieces).for_each(work);
+            return (0..pieces).for_each(|piece| work(piece, 0));
         }
         // SAFETY: the reference is called only by workers inside the job. They enter while the board shows it, and this
         // function takes it off the board and waits for the last of them to leave before it returns, also when `work` panics.
         #[allow(unsafe_code)]
-        let work =
-            unsafe { std::mem::transmute::<&(dyn Fn(usize) + Sync), &'static (dyn Fn(usize) + Sync)>(work) };
+        let work = unsafe {
+            std::mem::transmute::<&(dyn Fn(usize, usize) + Sync), &'static (dyn Fn(usize, usize) + Sync)>(
+                work,
+            )
+        };
         let job = Job { work, pieces };
         self.shared.post(job);
-        let own = catch_unwind(AssertUnwindSafe(|| self.shared.take_pieces(job)));
+        let own = catch_unwind(AssertUnwindSafe(|| self.shared.take_pieces(job, 0)));
         let theirs = self.shared.finish();
         drop(turn);
         if let Some(panic) = own.err().or(theirs) {
@@ -134,13 +138,13 @@ impl Shared {
         }
     }
 
-    fn take_pieces(&self, job: Job) {
+    fn take_pieces(&self, job: Job, number: usize) {
         loop {
             let piece = self.next.fetch_add(1, Ordering::Relaxed);
             if piece >= job.pieces {
                 return;
             }
-            (job.work)(piece);
+            (job.work)(piece, number);
         }
     }
 
@@ -161,10 +165,10 @@ impl Shared {
     }
 
     /// A worker's life.
-    fn serve(&self) {
+    fn serve(&self, number: usize) {
         let mut seen = 0;
         while let Some(job) = self.next_job(&mut seen) {
-            let outcome = catch_unwind(AssertUnwindSafe(|| self.take_pieces(job)));
+            let outcome = catch_unwind(AssertUnwindSafe(|| self.take_pieces(job, number)));
             if let Err(panic) = outcome {
                 self.board().panic = Some(panic);
             }
@@ -216,7 +220,7 @@ mod tests {
             for pieces in [0, 1, 2, 7, 100] {
                 for _ in 0..200 {
                     let done: Vec<AtomicUsize> = (0..pieces).map(|_| AtomicUsize::new(0)).collect();
-                    crew.run(pieces, &|piece| {
+                    crew.run(pieces, &|piece, _| {
                         done[piece].fetch_add(1, Ordering::Relaxed);
                     });
                     assert!(done.iter().all(|count| count.load(Ordering::Relaxed) == 1));
@@ -229,8 +233,8 @@ mod tests {
     fn work_inside_work_is_done() {
         let crew = Crew::new(3).expect("threads");
         let count = AtomicUsize::new(0);
-        crew.run(4, &|_| {
-            crew.run(5, &|_| {
+        crew.run(4, &|_, _| {
+            crew.run(5, &|_, _| {
                 count.fetch_add(1, Ordering::Relaxed);
             });
         });
@@ -245,7 +249,7 @@ mod tests {
             for _ in 0..4 {
                 scope.spawn(|| {
                     for _ in 0..100 {
-                        crew.run(3, &|_| {
+                        crew.run(3, &|_, _| {
                             count.fetch_add(1, Ordering::Relaxed);
                         });
                     }
@@ -260,12 +264,12 @@ mod tests {
         let crew = Crew::new(3).expect("threads");
         for culprit in 0..6 {
             let outcome = catch_unwind(AssertUnwindSafe(|| {
-                crew.run(6, &|piece| assert!(piece != culprit, "piece {piece}"));
+                crew.run(6, &|piece, _| assert!(piece != culprit, "piece {piece}"));
             }));
             assert!(outcome.is_err());
         }
         let count = AtomicUsize::new(0);
-        crew.run(6, &|_| {
+        crew.run(6, &|_, _| {
             count.fetch_add(1, Ordering::Relaxed);
         });
         assert_eq!(count.into_inner(), 6);
@@ -277,7 +281,7 @@ mod tests {
         for _ in 0..3 {
             std::thread::sleep(std::time::Duration::from_millis(20));
             let count = AtomicUsize::new(0);
-            crew.run(8, &|_| {
+            crew.run(8, &|_, _| {
                 count.fetch_add(1, Ordering::Relaxed);
             });
             assert_eq!(count.into_inner(), 8);

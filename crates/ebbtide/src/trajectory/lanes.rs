@@ -1,16 +1,22 @@
 //! Lanes: a fixed number of workers, whatever the number of threads, so that sums have a fixed order.
 
+use std::sync::{Mutex, TryLockError};
+
 use super::{Model, Threads, Tile};
 use crate::network::Sink;
 
-/// What one lane owns: a tile to work in, and what it has gathered.
+/// What one lane has gathered.
 pub struct Lane {
-    /// Workspace.
-    pub tile: Tile,
     /// Gradient of the generation loss.
     pub generation: Sink,
     /// Gradient of the destruction loss.
     pub destruction: Sink,
+}
+
+/// Where a thread works, for one lane after the other: what it needs there stays in its cache.
+pub struct Desk {
+    /// Workspace.
+    pub tile: Tile,
     /// Log-probabilities of the tile's trajectories.
     pub(crate) logs: TileLogs,
     /// What the objectives answer for them.
@@ -34,6 +40,8 @@ pub(crate) struct TileLogs {
 /// every lane does the same work in the same order, and what they gathered is added up lane by lane.
 pub struct Lanes {
     lanes: Vec<Lane>,
+    /// One for each thread, so never waited for.
+    desks: Vec<Mutex<Desk>>,
     tile: usize,
     threads: Threads,
 }
@@ -53,12 +61,16 @@ impl Lanes {
         let lanes = Self::count(model);
         let (parameters, times, width) =
             (model.layout.parameters(), model.steps() + 1, model.layout.shape.width);
-        let sink = |wanted| if wanted { Sink::new(parameters, times, width) } else { Sink::new(0, 0, 0) };
+        let outputs = model.layout.shape.generation_outputs;
+        let sink = |wanted| match wanted {
+            true => Sink::new(parameters, times, width, outputs),
+            false => Sink::new(0, 0, 0, 0),
+        };
         let tile = Tile::trajectories(model.steps(), width);
-        let lane = || Lane {
+        let lane =
+            || Lane { generation: sink(learns), destruction: sink(learns && model.destruction.is_learned()) };
+        let desk = || Desk {
             tile: Tile::new(model),
-            generation: sink(learns),
-            destruction: sink(learns && model.destruction.is_learned()),
             logs: TileLogs {
                 generation: vec![0.0; tile],
                 destruction: vec![0.0; tile],
@@ -69,7 +81,12 @@ impl Lanes {
             adjoint: vec![0.0; model.dim() * model.steps() * tile],
             noise: vec![0.0; model.dim() * model.steps() * tile],
         };
-        Self { lanes: (0..lanes).map(|_| lane()).collect(), tile, threads: threads.clone() }
+        Self {
+            lanes: (0..lanes).map(|_| lane()).collect(),
+            desks: (0..threads.count().min(lanes)).map(|_| Mutex::new(desk())).collect(),
+            tile,
+            threads: threads.clone(),
+        }
     }
 
     /// How many lanes a model gets: fewer for large networks, whose gradients cost memory. A function of the
@@ -96,10 +113,20 @@ impl Lanes {
     pub fn run<Item: Send>(
         &mut self,
         items: impl Iterator<Item = Item>,
-        work: impl Fn(&mut Lane, Item) + Sync,
+        work: impl Fn(&mut Desk, &mut Lane, Item) + Sync,
     ) {
+        let desks = &self.desks;
         let lanes = self.lanes.iter_mut();
-        self.threads.share(lanes.zip(items), |(lane, item)| work(lane, item));
+        self.threads.share_by_thread(lanes.zip(items), |(lane, item), thread| {
+            // More threads than lanes have no desk each, but then no more than there are lanes are at work.
+            let free = desks.iter().cycle().skip(thread).find_map(|desk| match desk.try_lock() {
+                Ok(desk) => Some(desk),
+                Err(TryLockError::Poisoned(desk)) => Some(desk.into_inner()),
+                Err(TryLockError::WouldBlock) => None,
+            });
+            let mut desk = free.expect("a desk for each lane at work");
+            work(&mut desk, lane, item);
+        });
     }
 
     /// The threads.

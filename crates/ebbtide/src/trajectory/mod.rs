@@ -8,7 +8,7 @@ mod simulate;
 mod threads;
 mod tile;
 
-pub use lanes::{Lane, Lanes};
+pub use lanes::{Desk, Lane, Lanes};
 pub use model::Model;
 pub use prelude::{Network, Prelude, PreludeDescent};
 pub use sampler::{LogProbs, Sampler, SamplerError};

@@ -12,7 +12,7 @@ pub fn draw_noise(lanes: &mut Lanes, model: &Model, address: Address, count: usi
     let path = model.steps() * model.dim();
     noise.resize(count * path, 0.0);
     let share = lanes.share(count);
-    lanes.run(noise.chunks_mut(share * path).enumerate(), |_, (lane, noise)| {
+    lanes.run(noise.chunks_mut(share * path).enumerate(), |_, _, (lane, noise)| {
         for (i, noise) in noise.chunks_exact_mut(path).enumerate() {
             address.stream(lane * share + i).fill_normal(noise);
         }
@@ -32,10 +32,10 @@ pub fn simulate_forward(
     trajectories.resize(noise.len() / path);
     let share = lanes.share(trajectories.len()) * path;
     let chunks = trajectories.states_mut().chunks_mut(share).zip(noise.chunks(share));
-    lanes.run(chunks, |lane, (states, noise)| {
-        let most = lane.tile.capacity() * path;
+    lanes.run(chunks, |desk, _, (states, noise)| {
+        let most = desk.tile.capacity() * path;
         for (states, noise) in states.chunks_mut(most).zip(noise.chunks(most)) {
-            generate(&mut lane.tile, model, network, noise, added_variance, states);
+            generate(&mut desk.tile, model, network, noise, added_variance, states);
         }
     });
 }
@@ -52,10 +52,10 @@ pub fn simulate_backward(
     let path = model.steps() * model.dim();
     let share = lanes.share(trajectories.len()) * path;
     let chunks = trajectories.states_mut().chunks_mut(share).zip(noise.chunks(share));
-    lanes.run(chunks, |lane, (states, noise)| {
-        let most = lane.tile.capacity() * path;
+    lanes.run(chunks, |desk, _, (states, noise)| {
+        let most = desk.tile.capacity() * path;
         for (states, noise) in states.chunks_mut(most).zip(noise.chunks(most)) {
-            destroy(&mut lane.tile, model, network, noise, states);
+            destroy(&mut desk.tile, model, network, noise, states);
         }
     });
 }
@@ -79,13 +79,13 @@ pub fn log_probs(
         .zip(generation.chunks_mut(share))
         .zip(destruction.chunks_mut(share));
     let wanted = Wanted { generation: true, destruction: model.destruction.is_learned() };
-    lanes.run(chunks, |lane, ((states, generation), destruction)| {
+    lanes.run(chunks, |desk, _, ((states, generation), destruction)| {
         let outs = generation.chunks_mut(tile).zip(destruction.chunks_mut(tile));
         for (states, (generation, destruction)) in states.chunks(tile * path).zip(outs) {
-            lane.tile.load(model, states);
-            lane.tile.forward(model, network, wanted, false);
-            lane.tile.log_generation(model, network, generation);
-            lane.tile.log_destruction(model, destruction);
+            desk.tile.load(model, states);
+            desk.tile.forward(model, network, wanted, false);
+            desk.tile.log_generation(model, network, generation);
+            desk.tile.log_destruction(model, destruction);
         }
     });
 }

@@ -49,15 +49,26 @@ impl Threads {
 
     /// Calls `work` once with each item, on all threads. There may be at most 16.
     pub(crate) fn share<Item: Send>(&self, items: impl Iterator<Item = Item>, work: impl Fn(Item) + Sync) {
+        self.share_by_thread(items, |item, _| work(item));
+    }
+
+    /// As [`Threads::share`], telling `work` the number of the thread it is on: never the same twice at once.
+    pub(crate) fn share_by_thread<Item: Send>(
+        &self,
+        items: impl Iterator<Item = Item>,
+        work: impl Fn(Item, usize) + Sync,
+    ) {
         let mut places: [Mutex<Option<Item>>; MOST] = [const { Mutex::new(None) }; MOST];
         let mut count = 0;
         for (place, item) in places.iter_mut().zip(items) {
             *place.get_mut().unwrap_or_else(PoisonError::into_inner) = Some(item);
             count += 1;
         }
-        self.crew.run(count, &|place| {
+        self.crew.run(count, &|place, thread| {
             let item = places[place].lock().unwrap_or_else(PoisonError::into_inner).take();
-            item.into_iter().for_each(&work);
+            if let Some(item) = item {
+                work(item, thread);
+            }
         });
     }
 }

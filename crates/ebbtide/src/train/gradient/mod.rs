@@ -158,9 +158,9 @@ impl Differentiator {
         let threads = self.lanes.threads().clone();
         let (first, others) =
             self.lanes.all()[..used].split_first_mut().expect("a batch has at least one lane");
-        self.origin_gradient.copy_from_slice(&first.tile.origin_gradient);
+        self.origin_gradient.copy_from_slice(&first.generation.origin);
         for lane in others.iter() {
-            add(&mut self.origin_gradient, &lane.tile.origin_gradient);
+            add(&mut self.origin_gradient, &lane.generation.origin);
         }
         for (process, wanted) in [(Process::Generation, generation), (Process::Destruction, destruction)] {
             if !wanted {
@@ -215,7 +215,6 @@ impl Lane {
 
     /// Begins to gather the gradients that are wanted.
     fn begin(&mut self, model: &Model, generation: bool, destruction: bool) {
-        self.tile.origin_gradient.fill(0.0);
         if generation {
             self.generation.begin(&model.layout, Process::Generation);
         }

@@ -6,7 +6,7 @@ use crate::objective::{
     DestructionObjective, Logs, OffPolicy, Pull, SecondMoment, TrajectoryLikelihood, weighted_mean,
 };
 use crate::target::NOWHERE;
-use crate::trajectory::{Lane, Model, Network, Wanted, log_probs};
+use crate::trajectory::{Desk, Lane, Model, Network, Wanted, log_probs};
 
 impl Differentiator {
     /// Gradients of second-moment and likelihood losses, which do not ask where trajectories came from.
@@ -32,12 +32,12 @@ impl Differentiator {
         self.outcomes.resize(count, Outcome::default());
         let states = batch.trajectories.states().chunks(share * path);
         let chunks = self.outcomes.chunks_mut(share).zip(states).enumerate();
-        self.lanes.run(chunks, |lane, (index, (outcomes, states))| {
+        self.lanes.run(chunks, |desk, lane, (index, (outcomes, states))| {
             lane.begin(lesson.model, generation.is_some(), destruction.is_some());
             let tiles = outcomes.chunks_mut(tile).zip(states.chunks(tile * path)).enumerate();
             for (place, (outcomes, states)) in tiles {
-                lane.tile.load(lesson.model, states);
-                lesson.teach(lane, index * share + place * tile, outcomes);
+                desk.tile.load(lesson.model, states);
+                lesson.teach(desk, lane, index * share + place * tile, outcomes);
             }
             lane.end(lesson.model);
         });
@@ -132,40 +132,40 @@ struct Lesson<'a> {
 
 impl Lesson<'_> {
     /// Adds the gradients of the trajectories in the lane's tile, the first of which is number `first` of the batch.
-    fn teach(&self, lane: &mut Lane, first: usize, outcomes: &mut [Outcome]) {
-        lane.evaluate(self.model, self.live, self.lagging, self.needs);
+    fn teach(&self, desk: &mut Desk, lane: &mut Lane, first: usize, outcomes: &mut [Outcome]) {
+        desk.evaluate(self.model, self.live, self.lagging, self.needs);
         let count = outcomes.len();
         let density = |i: usize| self.batch.log_density[first + i];
         if let Some(moment) = self.generation {
             for (i, outcome) in outcomes.iter_mut().enumerate() {
                 let logs = Logs {
-                    generation: lane.logs.generation[i],
-                    destruction: lane.logs.lagging_destruction[i],
+                    generation: desk.logs.generation[i],
+                    destruction: desk.logs.lagging_destruction[i],
                     density: density(i),
                 };
                 let pull = moment.generation(&logs, self.batch.importance(first + i));
                 (outcome.generation_loss, outcome.residual) = (pull.loss, moment.residual(&logs));
-                lane.weights[i] = (self.scale * pull.weight) as f32;
+                desk.weights[i] = (self.scale * pull.weight) as f32;
             }
-            lane.tile.pull_generation(self.model, self.live, &lane.weights[..count]);
+            let origin = &mut lane.generation.origin;
+            desk.tile.pull_generation(self.model, self.live, &desk.weights[..count], origin);
         }
         if let Some(objective) = self.destruction {
             for (i, outcome) in outcomes.iter_mut().enumerate() {
                 let logs = Logs {
-                    generation: lane.logs.lagging_generation[i],
-                    destruction: lane.logs.destruction[i],
+                    generation: desk.logs.lagging_generation[i],
+                    destruction: desk.logs.destruction[i],
                     density: density(i),
                 };
                 let pull = objective.pull(&logs, self.batch.importance(first + i));
                 outcome.destruction_loss = pull.loss;
-                lane.weights[i] = (self.scale * pull.weight) as f32;
+                desk.weights[i] = (self.scale * pull.weight) as f32;
             }
-            lane.tile.pull_destruction(self.model, &lane.weights[..count]);
+            desk.tile.pull_destruction(self.model, &desk.weights[..count]);
         }
-        let Lane { tile, generation, destruction, .. } = lane;
-        let generation = self.generation.is_some().then_some(generation);
-        let destruction = self.destruction.is_some().then_some(destruction);
-        tile.descend(self.model, self.live.prelude, generation, destruction);
+        let generation = self.generation.is_some().then_some(&mut lane.generation);
+        let destruction = self.destruction.is_some().then_some(&mut lane.destruction);
+        desk.tile.descend(self.model, self.live.prelude, generation, destruction);
     }
 }
 
@@ -212,7 +212,7 @@ impl Needs {
     }
 }
 
-impl Lane {
+impl Desk {
     /// Log-probabilities of the tile's trajectories by both networks; the live pass keeps its slopes.
     fn evaluate(&mut self, model: &Model, live: Network, lagging: Option<Network>, needs: Needs) {
         let n = self.tile.len();

@@ -30,7 +30,7 @@ impl Differentiator {
             .zip(noise.chunks(share * path))
             .zip(log_density_gradient.chunks(share * dim));
         let chunks = self.outcomes.chunks_mut(share).zip(inputs).enumerate();
-        self.lanes.run(chunks, |lane, (index, (outcomes, ((states, noise), gradient)))| {
+        self.lanes.run(chunks, |desk, lane, (index, (outcomes, ((states, noise), gradient)))| {
             lane.begin(model, true, false);
             let inputs =
                 states.chunks(tile * path).zip(noise.chunks(tile * path)).zip(gradient.chunks(tile * dim));
@@ -38,10 +38,10 @@ impl Differentiator {
                 outcomes.chunks_mut(tile).zip(inputs).enumerate()
             {
                 let (first, n) = (index * share + place * tile, outcomes.len());
-                lane.tile.load(model, noise);
-                std::mem::swap(&mut lane.tile.states, &mut lane.noise);
-                lane.tile.load(model, states);
-                let adjoint = &mut lane.adjoint[..dim * steps * n];
+                desk.tile.load(model, noise);
+                std::mem::swap(&mut desk.tile.states, &mut desk.noise);
+                desk.tile.load(model, states);
+                let adjoint = &mut desk.adjoint[..dim * steps * n];
                 adjoint.fill(0.0);
                 for (i, gradient) in gradient.chunks_exact(dim).enumerate() {
                     for (j, value) in gradient.iter().enumerate() {
@@ -49,18 +49,18 @@ impl Differentiator {
                     }
                 }
                 if model.destruction.is_learned() {
-                    lane.tile.forward(model, other, Wanted { generation: false, destruction: true }, true);
+                    desk.tile.forward(model, other, Wanted { generation: false, destruction: true }, true);
                 }
-                lane.tile.log_destruction(model, &mut lane.logs.destruction[..n]);
-                lane.tile.destruction_state_gradient(model, other.prelude, -weight, adjoint);
-                lane.tile.forward(model, live, Wanted { generation: true, destruction: false }, true);
-                lane.tile.log_generation(model, live, &mut lane.logs.generation[..n]);
+                desk.tile.log_destruction(model, &mut desk.logs.destruction[..n]);
+                desk.tile.destruction_state_gradient(model, other.prelude, -weight, adjoint);
+                desk.tile.forward(model, live, Wanted { generation: true, destruction: false }, true);
+                desk.tile.log_generation(model, live, &mut desk.logs.generation[..n]);
                 let sink = &mut lane.generation;
-                lane.tile.descend_simulation(model, live, &lane.noise, weight, adjoint, sink);
+                desk.tile.descend_simulation(model, live, &desk.noise, weight, adjoint, sink);
                 for (i, outcome) in outcomes.iter_mut().enumerate() {
                     let logs = Logs {
-                        generation: lane.logs.generation[i],
-                        destruction: lane.logs.destruction[i],
+                        generation: desk.logs.generation[i],
+                        destruction: desk.logs.destruction[i],
                         density: batch.log_density[first + i],
                     };
                     outcome.generation_loss = logs.ratio();

@@ -96,7 +96,7 @@ impl Tile {
                 );
             }
             if i == 0 {
-                for (sum, column) in self.origin_gradient.iter_mut().zip(pulled_now.chunks_exact(n)) {
+                for (sum, column) in sink.origin.iter_mut().zip(pulled_now.chunks_exact(n)) {
                     *sum += column.iter().sum::<f32>();
                 }
                 break;

@@ -73,8 +73,8 @@ impl Tile {
     }
 
     /// Turns the generation head's outputs into the gradient of Σ weightᵢ log p→ᵢ; the origin's share is added to
-    /// `origin_gradient`.
-    pub fn pull_generation(&mut self, model: &Model, network: Network, weights: &[f32]) {
+    /// `origin`.
+    pub fn pull_generation(&mut self, model: &Model, network: Network, weights: &[f32], origin: &mut [f32]) {
         let (dim, steps, n) = (model.dim(), model.steps(), self.count);
         let learned = Self::learns_variance(model);
         for j in 0..dim {
@@ -84,9 +84,9 @@ impl Tile {
             let (x, next) = (&self.scratch.zeros[..n], self.state(model, j, 1));
             let variance = learned.then_some(&mut v[..n]);
             model.generation.backward(model.grid.step(0), x, next, &mut f[..n], variance, weights);
-            self.origin_gradient[j] += f[..n].iter().sum::<f32>();
+            origin[j] += f[..n].iter().sum::<f32>();
             if learned {
-                self.origin_gradient[dim + j] += v[..n].iter().sum::<f32>();
+                origin[dim + j] += v[..n].iter().sum::<f32>();
             }
             (self.scratch.drift, self.scratch.variance) = (f, v);
         }

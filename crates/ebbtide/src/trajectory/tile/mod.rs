@@ -50,8 +50,6 @@ pub struct Tile {
     pub(crate) generation_raw: Vec<f32>,
     /// What the destruction head says at times 2 … T; after [`Tile::pull_destruction`], its gradient.
     pub(crate) destruction_raw: Vec<f32>,
-    /// The gradient with respect to the origin's raw outputs, summed over trajectories and tiles.
-    pub(crate) origin_gradient: Vec<f32>,
     activations: Vec<Activations>,
     descent: Descent,
     scratch: Scratch,
@@ -109,7 +107,6 @@ impl Tile {
             inputs: vec![0.0; shape.dim * rows],
             generation_raw: vec![0.0; shape.generation_outputs * rows],
             destruction_raw: vec![0.0; shape.destruction_outputs * rows],
-            origin_gradient: vec![0.0; shape.generation_outputs],
             activations: model
                 .layout
                 .trunks
