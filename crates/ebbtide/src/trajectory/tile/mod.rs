@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use super::{Model, Network};
 use crate::network::{Activations, Descent, Process, RowBlocks, forward, head_forward, heads_forward};
+use crate::numeric::aligned::LINE;
 use crate::numeric::product::transpose;
 
 /// Which heads a pass needs.
@@ -84,6 +85,8 @@ const ROWS: usize = 192;
 /// The same for layers so wide that their weights fit no cache, and are best used by many rows.
 const WIDE_ROWS: usize = 384;
 const WIDE: usize = 512;
+/// Steps × features of the largest tiles that are filled up to a vector's width.
+const LARGEST: usize = 16_384;
 
 impl Tile {
     /// How many trajectories share a tile: a function of the model alone, so that results do not
@@ -91,7 +94,10 @@ impl Tile {
     pub fn trajectories(steps: usize, width: usize) -> usize {
         let rows = if width < WIDE { ROWS } else { WIDE_ROWS };
         let most = (rows / steps).max(1);
-        (1 << most.ilog2()).clamp(4, 64)
+        // Kernels run over the trajectories of a tile: fewer than a vector's worth of them waste it. Long paths of wide
+        // networks would cost more memory than that is worth.
+        let fewest = if steps.saturating_mul(width) <= LARGEST { LINE } else { 4 };
+        (1 << most.ilog2()).clamp(fewest, 64)
     }
 
     /// Room for one tile of this model.
