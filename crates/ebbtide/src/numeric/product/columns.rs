@@ -1,0 +1,72 @@
+//! The matrix whose columns are multiplied when gradients are gathered: as it stands, or rearranged.
+
+use super::Rows;
+use super::strip::{BLOCK, Left};
+use crate::numeric::aligned::Aligned;
+
+/// The matrix whose columns are multiplied.
+#[derive(Clone, Copy)]
+pub enum Columns<'a> {
+    /// As it stands.
+    Rows(Rows<'a>),
+    /// So many rows, from the first number on, of a matrix rearranged before.
+    Blocks(&'a Blocks, usize, usize),
+}
+
+impl<'a> Columns<'a> {
+    pub(super) fn shape(&self) -> (usize, usize) {
+        match self {
+            Columns::Rows(rows) => (rows.rows, rows.columns),
+            Columns::Blocks(blocks, _, count) => (*count, blocks.columns),
+        }
+    }
+
+    pub(super) fn left(self) -> Left<'a> {
+        match self {
+            Columns::Rows(rows) => Left { data: rows.data, block: BLOCK, row: 1, step: rows.stride },
+            Columns::Blocks(blocks, first, count) => {
+                assert!(first + count <= blocks.rows, "the rows must be there");
+                let data = &blocks.data[first * BLOCK..];
+                Left { data, block: BLOCK * blocks.rows, row: 1, step: BLOCK }
+            }
+        }
+    }
+}
+
+/// From this many columns on, walking down the rows of a matrix touches so many pages that rearranging it pays.
+pub const FAR: usize = 128;
+
+/// A matrix with its columns in blocks of 12, each by rows.
+pub struct Blocks {
+    data: Aligned,
+    rows: usize,
+    columns: usize,
+}
+
+impl Blocks {
+    /// Room for so many numbers of rows and columns.
+    pub fn new(rows: usize, columns: usize) -> Self {
+        let data = Aligned::zeros(rows * columns.next_multiple_of(BLOCK));
+        Self { data, rows: 0, columns }
+    }
+
+    /// Takes a matrix of as many columns as there is room for, and no more rows.
+    pub fn pack(&mut self, a: Rows) {
+        assert!(a.columns == self.columns, "shapes must fit");
+        self.rows = a.rows;
+        if a.rows == 0 {
+            return;
+        }
+        for (index, block) in self.data.chunks_exact_mut(BLOCK * a.rows).enumerate() {
+            let first = (index * BLOCK).min(a.columns);
+            let columns = (a.columns - first).min(BLOCK);
+            for (row, place) in block.chunks_exact_mut(BLOCK).enumerate() {
+                let from = &a.data[row * a.stride + first..][..columns];
+                match columns {
+                    BLOCK => place.copy_from_slice(&from[..BLOCK]),
+                    _ => place[..columns].copy_from_slice(from),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! Matrix products for the network: tall, thin activations times weights that were arranged once per update.
+//!
+//! Every element of a product is one chain of fused multiply-adds in the order of the inner index, whatever the
+//! vectors' width: results are the same on every machine.
+
+mod columns;
+mod panels;
+mod strip;
+#[cfg(test)]
+mod tests;
+
+use pulp::{Simd, WithSimd};
+
+pub use self::columns::{Blocks, Columns, FAR};
+use self::panels::PANEL;
+pub use self::panels::Panels;
+use self::strip::{ADD, BLOCK, CONTINUE, GATHER, Left, REPLACE, Result, Right, strip};
+use super::aligned::LINE;
+
+/// A matrix by rows, `stride` apart.
+#[derive(Clone, Copy)]
+pub struct Rows<'a> {
+    data: &'a [f32],
+    rows: usize,
+    columns: usize,
+    stride: usize,
+}
+
+/// As [`Rows`], to be written.
+pub struct RowsMut<'a> {
+    data: &'a mut [f32],
+    rows: usize,
+    columns: usize,
+    stride: usize,
+}
+
+/// Panics unless all rows lie inside a slice of `length` and none overlap: what makes products safe.
+fn check(length: usize, rows: usize, columns: usize, stride: usize) {
+    assert!(stride >= columns, "rows may not overlap");
+    if rows > 0 {
+        let last = (rows - 1).checked_mul(stride).and_then(|start| start.checked_add(columns));
+        assert!(last.is_some_and(|end| end <= length), "a matrix must lie inside its slice");
+    }
+}
+
+impl<'a> Rows<'a> {
+    /// `rows` rows of `columns` numbers, `stride` apart.
+    pub fn new(data: &'a [f32], rows: usize, columns: usize, stride: usize) -> Self {
+        check(data.len(), rows, columns, stride);
+        Self { data, rows, columns, stride }
+    }
+}
+
+impl<'a> RowsMut<'a> {
+    /// See [`Rows::new`].
+    pub fn new(data: &'a mut [f32], rows: usize, columns: usize, stride: usize) -> Self {
+        check(data.len(), rows, columns, stride);
+        Self { data, rows, columns, stride }
+    }
+}
+
+/// Columns that gradients are gathered in together: four of the widest vectors.
+const BAND: usize = 4 * LINE;
+
+/// Rows of a panel that fit the nearest cache, with what else is needed there.
+const DEEP: usize = 256;
+
+/// Writes the transpose of a matrix of so many columns, whose rows are `stride` apart, with its own rows
+/// `transposed_stride` apart.
+///
+/// A few lines are read at a time and all of what they hold is written, so that both stay in the cache.
+pub fn transpose(
+    matrix: &[f32],
+    stride: usize,
+    columns: usize,
+    transposed: &mut [f32],
+    transposed_stride: usize,
+) {
+    for first in (0..columns).step_by(LINE) {
+        let width = (columns - first).min(LINE);
+        for (row, from) in matrix.chunks(stride).enumerate() {
+            for (column, &value) in from[first..first + width].iter().enumerate() {
+                transposed[(first + column) * transposed_stride + row] = value;
+            }
+        }
+    }
+}
+
+/// c ← a b. Where the stride of `c` has room for them, columns up to the next whole line become zero.
+pub fn multiply(c: RowsMut, a: Rows, b: &Panels) {
+    assert!(a.rows == c.rows && a.columns == b.inner && c.columns == b.columns, "shapes must fit");
+    pulp::Arch::new().dispatch(Multiply { c, a, b });
+}
+
+struct Multiply<'a> {
+    c: RowsMut<'a>,
+    a: Rows<'a>,
+    b: &'a Panels,
+}
+
+impl WithSimd for Multiply<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { c, a, b } = self;
+        let written = c.stride.min(c.columns.next_multiple_of(LINE));
+        // At least once, so that a product over nothing is zero.
+        for deep in (0..b.inner.max(1)).step_by(DEEP) {
+            let inner = (b.inner - deep).min(DEEP);
+            let data = a.data.get(deep..).unwrap_or_default();
+            let left = Left { data, block: BLOCK * a.stride, row: a.stride, step: 1 };
+            for index in 0..b.columns.div_ceil(PANEL) {
+                let (start, width) = b.panel(index);
+                let panel = &b.data[start + deep * width..start + (deep + inner) * width];
+                let mut offset = 0;
+                while offset < width && index * PANEL + offset < written {
+                    let vectors = (width - offset).div_ceil(S::F32_LANES).min(2);
+                    let (first, columns) = (index * PANEL + offset, vectors * S::F32_LANES);
+                    let right = Right { data: panel.get(offset..).unwrap_or_default(), step: width };
+                    let (data, columns) = (&mut c.data[first..], columns.min(written - first));
+                    let result = Result { data, rows: c.rows, stride: c.stride, columns };
+                    match (vectors, deep) {
+                        (2, 0) => strip::<S, 2, REPLACE>(simd, inner, left, right, result),
+                        (2, _) => strip::<S, 2, CONTINUE>(simd, inner, left, right, result),
+                        (_, 0) => strip::<S, 1, REPLACE>(simd, inner, left, right, result),
+                        (_, _) => strip::<S, 1, CONTINUE>(simd, inner, left, right, result),
+                    }
+                    offset += vectors * S::F32_LANES;
+                }
+            }
+        }
+    }
+}
+
+/// Whether a product replaces what its destination holds or is added to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Write {
+    /// c ← a b
+    Replace,
+    /// c ← c + a b
+    Add,
+}
+
+/// gradient ← aᵀ b, or gradient ← gradient + aᵀ b: how the gradient of a layer's weights is gathered over rows. Needs
+/// [`scratch`] numbers to work with.
+pub fn accumulate(gradient: RowsMut, write: Write, a: Columns, b: Rows, scratch: &mut [f32]) {
+    let (rows, columns) = a.shape();
+    assert!(rows == b.rows && gradient.rows == columns && gradient.columns == b.columns, "shapes must fit");
+    if rows > 0 && columns > 0 {
+        pulp::Arch::new().dispatch(Accumulate { gradient, write, a, b, scratch });
+    }
+}
+
+/// How many numbers of scratch [`accumulate`] needs for so many rows.
+pub fn scratch(rows: usize) -> usize {
+    rows * BAND
+}
+
+/// The same for the right-hand side, which is walked down less often.
+const FAR_RIGHT: usize = 512;
+/// Fewer columns on the left-hand side than this would not be worth the copy.
+const OFTEN: usize = 24;
+
+struct Accumulate<'a> {
+    gradient: RowsMut<'a>,
+    write: Write,
+    a: Columns<'a>,
+    b: Rows<'a>,
+    scratch: &'a mut [f32],
+}
+
+impl WithSimd for Accumulate<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { gradient, write, a, b, scratch } = self;
+        let left = a.left();
+        let near = b.columns < FAR_RIGHT || gradient.rows < OFTEN;
+        let mut first = 0;
+        while first < b.columns {
+            let remaining = b.columns - first;
+            let most = if S::REGISTER_COUNT >= 32 { 4 } else { 2 };
+            let vectors =
+                if remaining >= most * S::F32_LANES { most } else { remaining.div_ceil(S::F32_LANES).min(2) };
+            let (width, columns) = (vectors * S::F32_LANES, remaining.min(vectors * S::F32_LANES));
+            // A vector may not read beyond the last row, where there is no padding.
+            let right = if near && (b.rows - 1) * b.stride + first + width <= b.data.len() {
+                Right { data: &b.data[first..], step: b.stride }
+            } else {
+                for (row, place) in scratch.chunks_exact_mut(width).take(b.rows).enumerate() {
+                    place[..columns].copy_from_slice(&b.data[row * b.stride + first..][..columns]);
+                }
+                Right { data: scratch, step: width }
+            };
+            let data = &mut gradient.data[first..];
+            let result = Result { data, rows: gradient.rows, stride: gradient.stride, columns };
+            match (vectors, write) {
+                (4, Write::Add) => strip::<S, 4, ADD>(simd, b.rows, left, right, result),
+                (4, Write::Replace) => strip::<S, 4, GATHER>(simd, b.rows, left, right, result),
+                (2, Write::Add) => strip::<S, 2, ADD>(simd, b.rows, left, right, result),
+                (2, Write::Replace) => strip::<S, 2, GATHER>(simd, b.rows, left, right, result),
+                (_, Write::Add) => strip::<S, 1, ADD>(simd, b.rows, left, right, result),
+                (_, Write::Replace) => strip::<S, 1, GATHER>(simd, b.rows, left, right, result),
+            }
+            first += width;
+        }
+    }
+}

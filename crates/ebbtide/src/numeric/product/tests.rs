@@ -1,0 +1,154 @@
+use super::*;
+use crate::numeric::aligned::row_stride;
+
+fn numbers(count: usize, pace: f32) -> Vec<f32> {
+    (0..count).map(|i| (i as f32 * pace).sin()).collect()
+}
+
+/// A matrix with rows `stride` apart and something that must not be read between them.
+fn spread(values: &[f32], columns: usize, stride: usize) -> Vec<f32> {
+    let rows = values.chunks_exact(columns);
+    rows.flat_map(|row| row.iter().copied().chain(std::iter::repeat_n(f32::NAN, stride - columns))).collect()
+}
+
+/// Shapes on both sides of every edge: blocks of rows, vectors, panels, deep sums.
+fn shapes() -> impl Iterator<Item = (usize, usize, usize)> {
+    let rows = [1, 2, 3, 5, 6, 7, 11, 12, 13, 25, 37];
+    let inner = [1, 2, 5, 12, 64, 255, 256, 257, 600];
+    let columns = [1, 4, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100];
+    rows.into_iter().flat_map(move |m| inner.into_iter().flat_map(move |k| columns.map(|n| (m, k, n))))
+}
+
+/// Σ_k a(k) b(k) as one chain of fused multiply-adds: what every element of a product must be, to the bit.
+fn chain(inner: usize, a: impl Fn(usize) -> f32, b: impl Fn(usize) -> f32) -> f32 {
+    (0..inner).fold(0.0, |sum, k| a(k).mul_add(b(k), sum))
+}
+
+#[test]
+fn products_are_chains_of_multiply_adds() {
+    for (m, k, n) in shapes() {
+        let (a, b) = (numbers(m * k, 0.37), numbers(k * n, 0.71));
+        let stride = row_stride(k);
+        let spread_a = spread(&a, k, stride);
+        let left = Rows::new(&spread_a, m, k, stride);
+        let transposed: Vec<f32> = (0..n * k).map(|i| b[i % k * n + i / k]).collect();
+        let (mut panels, mut from_transposed) = (Panels::new(k, n), Panels::new(k, n));
+        panels.pack(0, &b);
+        from_transposed.pack_transposed(&transposed);
+        assert_eq!(panels.data[..], from_transposed.data[..]);
+        let mut c = vec![f32::NAN; m * n];
+        multiply(RowsMut::new(&mut c, m, n, n), left, &panels);
+        let mut padded = vec![f32::NAN; m * row_stride(n)];
+        multiply(RowsMut::new(&mut padded, m, n, row_stride(n)), left, &panels);
+        for i in 0..m {
+            for j in 0..n {
+                let expected = chain(k, |l| a[i * k + l], |l| b[l * n + j]);
+                assert_eq!(c[i * n + j], expected, "{m} × {k} × {n}");
+                assert_eq!(padded[i * row_stride(n) + j], expected);
+            }
+            let padding = &padded[i * row_stride(n)..][n..n.next_multiple_of(LINE)];
+            assert!(padding.iter().all(|&value| value == 0.0));
+        }
+    }
+}
+
+#[test]
+fn gradients_are_chains_added_to_what_there_was() {
+    for (i, r, o) in shapes() {
+        let (a, b) = (numbers(r * i, 0.37), numbers(r * o, 0.71));
+        let (spread_a, spread_b) = (spread(&a, i, i + 3), spread(&b, o, o + 5));
+        let right = Rows::new(&spread_b, r, o, o + 5);
+        let mut room = vec![f32::NAN; scratch(r)];
+        let mut blocks = Blocks::new(r, i);
+        blocks.pack(Rows::new(&spread_a, r, i, i + 3));
+        for left in [Columns::Rows(Rows::new(&spread_a, r, i, i + 3)), Columns::Blocks(&blocks, 0, r)] {
+            let mut gradient = vec![1.5; i * o];
+            accumulate(RowsMut::new(&mut gradient, i, o, o), Write::Add, left, right, &mut room);
+            let mut fresh = vec![f32::NAN; i * o];
+            accumulate(RowsMut::new(&mut fresh, i, o, o), Write::Replace, left, right, &mut room);
+            for x in 0..i {
+                for y in 0..o {
+                    let expected = chain(r, |row| a[row * i + x], |row| b[row * o + y]);
+                    assert_eq!(gradient[x * o + y], 1.5 + expected, "{i} × {r} × {o}");
+                    assert_eq!(fresh[x * o + y], expected, "{i} × {r} × {o}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn some_rows_of_a_rearranged_matrix_are_those_rows() {
+    let (rows, columns, outputs) = (20, 130, 600);
+    let (a, b) = (numbers(rows * columns, 0.37), numbers(rows * outputs, 0.71));
+    let mut blocks = Blocks::new(rows + 7, columns);
+    blocks.pack(Rows::new(&a, rows, columns, columns));
+    let (first, count) = (3, 14);
+    let right = Rows::new(&b[first * outputs..], count, outputs, outputs);
+    let mut room = vec![0.0; scratch(count)];
+    let mut gradients = [vec![0.0; columns * outputs], vec![0.0; columns * outputs]];
+    let left = Rows::new(&a[first * columns..], count, columns, columns);
+    let lefts = [Columns::Rows(left), Columns::Blocks(&blocks, first, count)];
+    for (gradient, left) in gradients.iter_mut().zip(lefts) {
+        accumulate(RowsMut::new(gradient, columns, outputs, outputs), Write::Add, left, right, &mut room);
+    }
+    assert_eq!(gradients[0], gradients[1]);
+}
+
+#[test]
+fn matrices_side_by_side_are_one_matrix() {
+    let (inner, first, second) = (7, 30, 11);
+    let (a, b) = (numbers(inner * first, 0.3), numbers(inner * second, 0.7));
+    let joined: Vec<f32> = (0..inner)
+        .flat_map(|k| a[k * first..(k + 1) * first].iter().chain(&b[k * second..(k + 1) * second]))
+        .copied()
+        .collect();
+    let (mut apart, mut whole) = (Panels::new(inner, first + second), Panels::new(inner, first + second));
+    apart.pack(0, &a);
+    apart.pack(first, &b);
+    whole.pack(0, &joined);
+    assert_eq!(apart.data[..], whole.data[..]);
+}
+
+#[test]
+fn a_product_over_nothing_is_zero() {
+    let mut c = vec![3.0; 4];
+    multiply(RowsMut::new(&mut c, 2, 2, 2), Rows::new(&[], 2, 0, 0), &Panels::new(0, 2));
+    assert_eq!(c, [0.0; 4]);
+}
+
+#[test]
+fn every_instruction_set_gives_the_same_bits() {
+    let (m, k, n) = (29, 300, 77);
+    let (a, b) = (numbers(m * k, 0.37), numbers(k * n, 0.71));
+    let mut panels = Panels::new(k, n);
+    panels.pack(0, &b);
+    let product = |simd: &dyn Fn(Multiply)| {
+        let mut c = vec![0.0; m * n];
+        simd(Multiply { c: RowsMut::new(&mut c, m, n, n), a: Rows::new(&a, m, k, k), b: &panels });
+        c
+    };
+    let gradient = |simd: &dyn Fn(Accumulate)| {
+        let (mut gradient, mut scratch) = (vec![0.5; k * n], vec![0.0; scratch(m)]);
+        simd(Accumulate {
+            gradient: RowsMut::new(&mut gradient, k, n, n),
+            write: Write::Add,
+            a: Columns::Rows(Rows::new(&a, m, k, k)),
+            b: Rows::new(&b, m, n, n),
+            scratch: &mut scratch,
+        });
+        gradient
+    };
+    let scalar = (
+        product(&|work| work.with_simd(pulp::Scalar::new())),
+        gradient(&|work| work.with_simd(pulp::Scalar::new())),
+    );
+    let best = pulp::Arch::new();
+    assert!((product(&|work| best.dispatch(work)), gradient(&|work| best.dispatch(work))) == scalar);
+    #[cfg(target_arch = "x86_64")]
+    if let Some(simd) = pulp::x86::V3::try_new() {
+        let v3 =
+            (product(&|work| Simd::vectorize(simd, work)), gradient(&|work| Simd::vectorize(simd, work)));
+        assert!(v3 == scalar);
+    }
+}
