@@ -1,0 +1,63 @@
+//! What a run came to.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Figures;
+
+/// How a run ended. Not finishing is an outcome, not an error.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "status", rename_all = "kebab-case")]
+pub enum Status {
+    /// All iterations are done.
+    Finished,
+    /// Somebody stopped it; it can be resumed.
+    Interrupted,
+    /// A loss, a gradient or a bound left all bounds.
+    Diverged {
+        /// The iteration in which it did, from 1.
+        at: u64,
+        /// What happened, in words.
+        reason: String,
+        /// Where: the end point of the worst trajectory.
+        point: Vec<f32>,
+    },
+}
+
+/// The figures of a run that is over. A diverged run has those of its last evaluation, if there was one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// How it ended.
+    #[serde(flatten)]
+    pub status: Status,
+    /// Name of the target.
+    pub target: String,
+    /// Name of the method; `custom` for a combination that has none.
+    pub method: String,
+    /// Steps of a trajectory.
+    pub steps: usize,
+    /// Trajectories of an update.
+    pub batch: usize,
+    /// The seed.
+    pub seed: u64,
+    /// Iterations done.
+    pub iterations: u64,
+    /// Seconds of training, evaluations not counted.
+    pub seconds: f64,
+    /// Evaluations of the density.
+    pub evaluations: u64,
+    /// Bounds on log Z.
+    #[serde(flatten)]
+    pub figures: Option<Figures>,
+    /// The true log Z, where known.
+    pub log_z_true: Option<f64>,
+    /// 2-Wasserstein distance to exact draws.
+    pub w2: Option<f64>,
+    /// The same between two sets of exact draws.
+    pub w2_floor: Option<f64>,
+    /// Modes reached and modes there are.
+    pub modes: Option<(usize, usize)>,
+    /// Total variation of the mode frequencies from the true weights.
+    pub modes_total_variation: Option<f64>,
+    /// The iteration whose weights are kept as the best.
+    pub best_iteration: Option<u64>,
+}
