@@ -193,7 +193,7 @@ fn noise(criterion: &mut Criterion) {
             bencher.iter(|| {
                 iteration += 1;
                 let address = Address::new(0, Purpose::Generate, iteration);
-                draw_noise(&mut lanes, model, address, BATCH, &mut noise);
+                draw_noise(&mut lanes, model, address, 0..BATCH, &mut noise);
             });
         });
     }

@@ -183,7 +183,7 @@ impl Trainer {
         let (config, buffers) = (self.valid.config(), &mut self.buffers);
         let parameters = self.state.learner.parameters();
         let (lanes, model, prelude) = self.differentiator.ready(parameters);
-        draw_noise(lanes, model, address, config.batch, &mut buffers.noise);
+        draw_noise(lanes, model, address, 0..config.batch, &mut buffers.noise);
         config.exploration.added_variance(self.state.iteration, &model.grid, &mut buffers.added_variance);
         let network = Network { parameters, prelude };
         let (noise, added) = (&buffers.noise, &buffers.added_variance);
@@ -279,7 +279,7 @@ impl Trainer {
         buffers.trajectories.set_ends(&buffers.ends);
         let parameters = self.state.learner.parameters();
         let (lanes, model, prelude) = self.differentiator.ready(parameters);
-        draw_noise(lanes, model, address, batch, &mut buffers.noise);
+        draw_noise(lanes, model, address, 0..batch, &mut buffers.noise);
         let network = Network { parameters, prelude };
         simulate_backward(lanes, model, network, &buffers.noise, &mut buffers.trajectories);
         let losses = self.learn(None, self.destroyed_objective())?;

@@ -1,5 +1,7 @@
 //! A sampler: a model with weights, ready to draw.
 
+use std::ops::Range;
+
 use super::{Lanes, Model, Network, Noise, Prelude, Threads, Trajectories};
 use super::{draw_noise, log_probs, simulate_backward, simulate_forward};
 use crate::network::Direction;
@@ -78,14 +80,34 @@ impl Sampler {
     /// the same.
     pub fn sample(&mut self, count: usize, seed: u64) -> Vec<f32> {
         let mut samples = Vec::new();
-        self.generate(count, Address::new(seed, Purpose::Sample, 0)).copy_ends(&mut samples);
+        self.portion(0, count, seed).copy_ends(&mut samples);
         samples
+    }
+
+    /// Draws the trajectories of samples number `first` to `first + count − 1` of a seed: more samples than memory holds
+    /// can be drawn portion by portion, and how they are cut changes no bit.
+    ///
+    /// ```
+    /// # use ebbtide::{objective::Method, target::NamedTarget, train::{Config, Trainer}, trajectory::Threads};
+    /// # let valid = Config::new(Method::TbTb, 2).validate(NamedTarget::EasyFunnel.build().into())?;
+    /// # let mut sampler = Trainer::new(valid, &Threads::new(1)?).sampler();
+    /// let (all, mut last) = (sampler.sample(100, 7), Vec::new());
+    /// sampler.portion(90, 10, 7).copy_ends(&mut last);
+    /// assert_eq!(last, all[90 * sampler.model().dim()..]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn portion(&mut self, first: usize, count: usize, seed: u64) -> Trajectories {
+        self.generate_numbers(first..first.saturating_add(count), Address::new(seed, Purpose::Sample, 0))
     }
 
     /// Draws `count` trajectories from the generation process; their ends are the samples.
     pub fn generate(&mut self, count: usize, address: Address) -> Trajectories {
-        let mut trajectories = Trajectories::new(count, self.model.steps(), self.model.dim());
-        draw_noise(&mut self.lanes, &self.model, address, count, &mut self.noise);
+        self.generate_numbers(0..count, address)
+    }
+
+    fn generate_numbers(&mut self, numbers: Range<usize>, address: Address) -> Trajectories {
+        let mut trajectories = Trajectories::new(numbers.len(), self.model.steps(), self.model.dim());
+        draw_noise(&mut self.lanes, &self.model, address, numbers, &mut self.noise);
         let network = Network { parameters: &self.parameters, prelude: &self.prelude };
         simulate_forward(&mut self.lanes, &self.model, network, &self.noise, &[], &mut trajectories);
         trajectories
@@ -96,7 +118,7 @@ impl Sampler {
         let count = ends.len() / self.model.dim();
         let mut trajectories = Trajectories::new(count, self.model.steps(), self.model.dim());
         trajectories.set_ends(ends);
-        draw_noise(&mut self.lanes, &self.model, address, count, &mut self.noise);
+        draw_noise(&mut self.lanes, &self.model, address, 0..count, &mut self.noise);
         let network = Network { parameters: &self.parameters, prelude: &self.prelude };
         simulate_backward(&mut self.lanes, &self.model, network, &self.noise, &mut trajectories);
         trajectories

@@ -1,5 +1,7 @@
 //! Simulation in both directions, and the log-probabilities of given trajectories.
 
+use std::ops::Range;
+
 use super::{Lanes, Model, Network, Tile, Trajectories, Wanted};
 use crate::network::Process;
 use crate::stream::Address;
@@ -7,14 +9,20 @@ use crate::stream::Address;
 /// Standard normal draws for a batch of trajectories, `[path][step][coordinate]`.
 pub type Noise = Vec<f32>;
 
-/// Fills `noise` for `count` trajectories, each from its own stream.
-pub fn draw_noise(lanes: &mut Lanes, model: &Model, address: Address, count: usize, noise: &mut Noise) {
+/// Fills `noise` for the trajectories of these numbers, each from its own stream.
+pub fn draw_noise(
+    lanes: &mut Lanes,
+    model: &Model,
+    address: Address,
+    numbers: Range<usize>,
+    noise: &mut Noise,
+) {
     let path = model.steps() * model.dim();
-    noise.resize(count * path, 0.0);
-    let share = lanes.share(count);
+    noise.resize(numbers.len() * path, 0.0);
+    let share = lanes.share(numbers.len());
     lanes.run(noise.chunks_mut(share * path).enumerate(), |_, _, (lane, noise)| {
         for (i, noise) in noise.chunks_exact_mut(path).enumerate() {
-            address.stream(lane * share + i).fill_normal(noise);
+            address.stream(numbers.start + lane * share + i).fill_normal(noise);
         }
     });
 }

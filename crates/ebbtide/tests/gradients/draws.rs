@@ -147,7 +147,7 @@ fn added_variance_is_added_to_that_of_the_kernel() {
         let (lanes, model, prelude) = differentiator.ready(&case.live);
         let network = Network { parameters: &case.live, prelude };
         let (mut noise, mut trajectories) = (Vec::new(), Trajectories::new(COUNT, STEPS, DIM));
-        draw_noise(lanes, model, Address::new(5, Purpose::Generate, 1), COUNT, &mut noise);
+        draw_noise(lanes, model, Address::new(5, Purpose::Generate, 1), 0..COUNT, &mut noise);
         simulate_forward(lanes, model, network, &noise, &added, &mut trajectories);
         let columns = forward_residuals(&case, &trajectories, &widened(&added));
         assert_standard_normal(&columns, "generation with added variance");
