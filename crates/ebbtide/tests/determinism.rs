@@ -10,9 +10,11 @@ use ebbtide::network::Backbone;
 use ebbtide::objective::Method;
 use ebbtide::process::Grid;
 use ebbtide::target::{NamedTarget, Target};
-use ebbtide::train::{Arrangement, BoundSchedule, Config, LocalSearch, RestoreError, State, Trainer};
+use ebbtide::train::{
+    Arrangement, Array, BoundSchedule, Config, LocalSearch, RestoreError, State, StateError, Trainer,
+};
 use ebbtide::trajectory::Threads;
-use open::{Open, bytes};
+use open::{Open, bytes, open};
 use user::Gaussian;
 
 /// How a configuration is changed.
@@ -87,14 +89,37 @@ fn threads_do_not_matter_to_an_evaluation() {
 }
 
 #[test]
+fn how_samples_are_cut_into_portions_does_not_matter() {
+    let mut trainers = [1, 3].map(|threads| trained(&config(Method::TbTb), threads, 3).sampler());
+    let whole = trainers[0].sample(1000, 11);
+    for sampler in &mut trainers {
+        assert!(sampler.sample(1000, 11) == whole);
+        let (mut first, mut cut, mut ends) = (0, Vec::new(), Vec::new());
+        for count in [1, 0, 7, 64, 65, 331, 3, 500, 29] {
+            let portion = sampler.portion(first, count, 11);
+            assert_eq!((portion.len(), portion.steps()), (count, 3));
+            portion.copy_ends(&mut ends);
+            cut.extend_from_slice(&ends);
+            first += count;
+        }
+        let bits = |samples: &[f32]| samples.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+        assert_eq!((first, bits(&cut)), (1000, bits(&whole)));
+        assert_ne!(sampler.portion(0, 5, 12), sampler.portion(0, 5, 11));
+        // Nothing overflows where nobody goes.
+        assert!(sampler.portion(usize::MAX, 3, 11).is_empty());
+    }
+}
+
+#[test]
 fn a_restored_training_goes_on_as_if_nothing_had_happened() {
     for method in Method::ALL {
         for bound in [BoundSchedule::Constant, BoundSchedule::Rising] {
             let config = Config { destruction_bound: bound, ..config(method) };
             let mut uninterrupted = trained(&config, 1, SAVED);
-            let saved = bytes(uninterrupted.state());
-            let state: State = postcard::from_bytes(&saved).expect("a state can be read");
-            assert!(state == *uninterrupted.state(), "{method}: read as written");
+            let saved = open(uninterrupted.state());
+            let state = State::from_arrays(saved.0).expect("a state can be read");
+            assert!(bytes(&state) == bytes(uninterrupted.state()), "{method}: read as written");
+            assert!(state == *uninterrupted.state(), "{method}: and what follows from it is the same");
             let mut restored = restore(&config, target(), state).expect("the same configuration");
             let [before, after] = [&uninterrupted, &restored].map(|trainer| {
                 let options =
@@ -166,83 +191,141 @@ type Damage = fn(&mut Open);
 
 /// Ways for a saved state to be damaged.
 const DAMAGE: &[(&str, Damage)] = &[
-    ("a weight is NaN", |s| s.learner.parameters[3] = f32::NAN),
-    ("a weight is infinite", |s| s.learner.parameters[3] = f32::INFINITY),
-    ("a weight is missing", |s| s.learner.parameters.truncate(9)),
-    ("a lagging weight is NaN", |s| s.lagging()[0] = f32::NAN),
-    ("a lagging weight is missing", |s| s.lagging().truncate(1)),
-    ("no lagging weights", |s| s.learner.lagging = None),
-    ("log Z is NaN", |s| s.learner.log_z = f32::NAN),
-    ("a first moment is NaN", |s| s.learner.generation.first[0] = f32::NAN),
-    ("a second moment is NaN", |s| s.learner.destruction.second[0] = f32::NAN),
-    ("a second moment is negative", |s| s.learner.destruction.second[0] = -1.0),
-    ("first moments are missing", |s| s.learner.generation.first.clear()),
-    ("second moments are missing", |s| s.learner.generation.second.clear()),
-    ("no moments of log Z", |s| s.learner.log_z_moments.first.clear()),
-    ("an optimiser that cannot count on", |s| s.learner.generation.steps = u64::MAX),
-    ("iterations that cannot be counted on", |s| s.iteration = u64::MAX),
-    ("updates that cannot be counted on", |s| s.on_policy_updates = u64::MAX),
-    ("evaluations that cannot be counted on", |s| s.evaluations = u64::MAX - 3),
-    ("no replay", |s| s.replay = None),
-    ("a replayed state is NaN", |s| s.replay().paths[5] = f32::NAN),
-    ("a replayed state is missing", |s| s.replay().paths.truncate(5)),
-    ("a replayed density is NaN", |s| s.replay().log_density[5] = f64::NAN),
-    ("replayed densities are missing", |s| s.replay().log_density.truncate(5)),
-    ("a priority is NaN", |s| s.replay().tree[5] = f64::NAN),
-    ("a priority is negative", |s| s.replay().tree[5] = -1.0),
-    ("a priority is infinite", |s| s.replay().tree[5] = f64::INFINITY),
-    ("priorities are so large that their sum is infinite", |s| s.replay().tree.fill(f64::MAX)),
-    ("priorities are missing", |s| s.replay().tree.truncate(5)),
-    ("the largest priority is NaN", |s| s.replay().largest = f64::NAN),
-    ("the largest priority is negative", |s| s.replay().largest = -2.0),
-    ("the largest priority is beyond all bounds", |s| s.replay().largest = f64::MAX),
-    ("the replay ring is past its end", |s| s.replay().next = 150),
+    ("a weight is NaN", |s| s.singles("parameters")[3] = f32::NAN),
+    ("a weight is infinite", |s| s.singles("parameters")[3] = f32::INFINITY),
+    ("a weight is missing", |s| s.singles("parameters").truncate(9)),
+    ("a lagging weight is NaN", |s| s.singles("lagging-parameters")[0] = f32::NAN),
+    ("a lagging weight is missing", |s| s.singles("lagging-parameters").truncate(1)),
+    ("no lagging weights", |s| s.remove("lagging-parameters")),
+    ("log Z is NaN", |s| s.singles("log-z")[0] = f32::NAN),
+    ("a first moment is NaN", |s| s.singles("generation.first-moment")[0] = f32::NAN),
+    ("a second moment is NaN", |s| s.singles("destruction.second-moment")[0] = f32::NAN),
+    ("a second moment is negative", |s| s.singles("destruction.second-moment")[0] = -1.0),
+    ("first moments are missing", |s| s.singles("generation.first-moment").clear()),
+    ("second moments are missing", |s| s.singles("generation.second-moment").clear()),
+    ("no moments of log Z", |s| s.singles("log-z.first-moment").clear()),
+    ("an optimiser that cannot count on", |s| *s.whole("generation.steps") = u64::MAX),
+    ("iterations that cannot be counted on", |s| *s.whole("iteration") = u64::MAX),
+    ("updates that cannot be counted on", |s| *s.whole("on-policy-updates") = u64::MAX),
+    ("evaluations that cannot be counted on", |s| *s.whole("evaluations") = u64::MAX - 3),
+    ("no replay", |s| s.remove("replay.")),
+    ("a replayed state is NaN", |s| s.singles("replay.paths")[5] = f32::NAN),
+    ("a replayed state is missing", |s| s.singles("replay.paths").truncate(5)),
+    ("a replayed density is NaN", |s| s.doubles("replay.log-density")[5] = f64::NAN),
+    ("replayed densities are missing", |s| s.doubles("replay.log-density").truncate(5)),
+    ("a priority is NaN", |s| s.doubles("replay.priorities")[5] = f64::NAN),
+    ("a priority is negative", |s| s.doubles("replay.priorities")[5] = -1.0),
+    ("a priority is infinite", |s| s.doubles("replay.priorities")[5] = f64::INFINITY),
+    ("priorities are so large that their sum is infinite", |s| {
+        s.doubles("replay.priorities").fill(f64::MAX);
+    }),
+    ("priorities are missing", |s| s.doubles("replay.priorities").truncate(5)),
+    ("the largest priority is NaN", |s| s.doubles("replay.largest")[0] = f64::NAN),
+    ("the largest priority is negative", |s| s.doubles("replay.largest")[0] = -2.0),
+    ("the largest priority is beyond all bounds", |s| s.doubles("replay.largest")[0] = f64::MAX),
+    ("the replay ring is past its end", |s| *s.whole("replay.next") = 150),
     ("the replay ring begins past what it holds", |s| {
-        let replay = s.replay();
-        replay.paths.truncate(20 * replay.path_len);
-        replay.log_density.truncate(20);
-        replay.tree[20..].fill(0.0);
-        replay.next = 77;
+        let path = *s.whole("replay.path-length") as usize;
+        s.singles("replay.paths").truncate(20 * path);
+        s.doubles("replay.log-density").truncate(20);
+        s.doubles("replay.priorities")[20..].fill(0.0);
+        *s.whole("replay.next") = 77;
     }),
-    ("paths of another length", |s| s.replay().path_len = 3),
-    ("a ring without capacity", |s| s.replay().capacity = 0),
-    ("no archive", |s| s.archive = None),
-    ("an archived point is NaN", |s| s.archive().points[0] = f32::NAN),
-    ("an archived point is missing", |s| s.archive().points.truncate(1)),
-    ("an archived density is NaN", |s| s.archive().log_density[0] = f64::NAN),
-    ("archived densities are missing", |s| s.archive().log_density.truncate(2)),
-    ("the archive is past its end", |s| s.archive().next = 400),
+    ("paths of another length", |s| *s.whole("replay.path-length") = 3),
+    ("a ring without capacity", |s| *s.whole("replay.capacity") = 0),
+    ("a ring of nothing at all", |s| {
+        s.doubles("replay.priorities").clear();
+        *s.whole("replay.capacity") = 0;
+    }),
+    ("a capacity beyond all machines", |s| *s.whole("replay.capacity") = 1 << 60),
+    ("no archive", |s| s.remove("archive.")),
+    ("an archived point is NaN", |s| s.singles("archive.points")[0] = f32::NAN),
+    ("an archived point is missing", |s| s.singles("archive.points").truncate(1)),
+    ("an archived density is NaN", |s| s.doubles("archive.log-density")[0] = f64::NAN),
+    ("archived densities are missing", |s| s.doubles("archive.log-density").truncate(2)),
+    ("the archive is past its end", |s| *s.whole("archive.next") = 400),
     ("the archive begins past what it holds", |s| {
-        let archive = s.archive();
-        archive.points.truncate(20 * archive.dim);
-        archive.log_density.truncate(20);
-        archive.next = 90;
+        let dim = *s.whole("archive.dim") as usize;
+        s.singles("archive.points").truncate(20 * dim);
+        s.doubles("archive.log-density").truncate(20);
+        *s.whole("archive.next") = 90;
     }),
-    ("an archive of another dimension", |s| s.archive().dim = 1),
-    ("an archive without capacity", |s| s.archive().capacity = 0),
+    ("an archive of another dimension", |s| *s.whole("archive.dim") = 1),
+    ("an archive without capacity", |s| *s.whole("archive.capacity") = 0),
+    ("an archive beyond all machines", |s| *s.whole("archive.capacity") = u64::MAX),
 ];
 
 #[test]
 fn a_damaged_state_is_refused() {
     let config = config(Method::TbTb);
-    let written = bytes(trained(&config, 1, SAVED).state());
-    let open: Open = postcard::from_bytes(&written).expect("the fields as they are written");
-    assert!(postcard::to_stdvec(&open).expect("written again") == written);
+    let whole = open(trained(&config, 1, SAVED).state());
     for (what, damage) in DAMAGE {
-        let mut damaged = open.clone();
+        let mut damaged = whole.clone();
         damage(&mut damaged);
-        let damaged = postcard::to_stdvec(&damaged).expect("a damaged state can be written");
-        match postcard::from_bytes::<State>(&damaged) {
+        match State::from_arrays(damaged.0) {
             Ok(state) => assert_refused(what, &config, target(), state),
-            Err(error) => panic!("{what}: the bytes are well formed, but {error}"),
+            // A tree is made only of priorities that are there.
+            Err(error) => assert!(matches!(error, StateError::Priorities { .. }), "{what}: {error}"),
+        }
+    }
+}
+
+/// An array of other numbers, as many.
+fn of_another_type(array: &Array) -> Array {
+    match array {
+        Array::F32(values) => Array::F64(values.iter().map(|&value| value.into()).collect()),
+        Array::F64(values) => Array::F32(values.iter().map(|&value| value as f32).collect()),
+        Array::U64(values) => Array::F64(values.iter().map(|&value| value as f64).collect()),
+    }
+}
+
+#[test]
+fn every_array_must_be_there_and_of_its_type() {
+    let config = config(Method::TbTb);
+    let whole = open(trained(&config, 1, 2).state());
+    for (name, array) in &whole.0 {
+        let mut missing = whole.clone();
+        missing.0.remove(name);
+        match State::from_arrays(missing.0) {
+            Err(error) => assert!(matches!(error, StateError::Missing { name: it } if it == name), "{error}"),
+            // The only one that a training may do without; this one does not.
+            Ok(state) => {
+                assert_eq!(name, "lagging-parameters");
+                assert_refused(name, &config, target(), state);
+            }
+        }
+        let mut other = whole.clone();
+        other.0.insert(name.clone(), of_another_type(array));
+        let error = State::from_arrays(other.0).expect_err("another type");
+        assert!(matches!(error, StateError::Type { name: it, .. } if it == name), "{error}");
+        assert!(error.to_string().contains(&format!("`{name}`")), "{error}");
+    }
+}
+
+#[test]
+fn a_single_number_is_neither_none_nor_two() {
+    let whole = open(trained(&config(Method::TbTb), 1, 2).state());
+    let named = ["iteration", "generation.steps", "log-z", "replay.largest", "replay.next", "archive.dim"];
+    for name in named {
+        for len in [0, 2] {
+            let mut other = whole.clone();
+            match other.0.get_mut(name).expect("it is there") {
+                Array::F32(values) => values.resize(len, 0.0),
+                Array::F64(values) => values.resize(len, 0.0),
+                Array::U64(values) => values.resize(len, 0),
+            }
+            assert_eq!(State::from_arrays(other.0), Err(StateError::NotOne { name, len }));
         }
     }
 }
 
 #[test]
-fn bytes_cut_off_anywhere_are_an_error() {
-    let written = bytes(trained(&config(Method::TbTb), 1, 2).state());
-    for length in (0..written.len()).step_by(written.len() / 97) {
-        assert!(postcard::from_bytes::<State>(&written[..length]).is_err(), "{length} bytes");
+fn an_unknown_array_is_an_error() {
+    let whole = open(trained(&config(Method::TbTb), 1, 2).state());
+    for name in ["", "parameters ", "replay.path", "archive.points.more", "zzz"] {
+        let mut more = whole.clone();
+        more.0.insert(name.into(), Array::U64(vec![1]));
+        let error = State::from_arrays(more.0);
+        assert_eq!(error, Err(StateError::Unknown { name: name.into() }));
     }
 }

@@ -35,14 +35,14 @@ fn updates_are_one_fresh_some_replayed_and_one_destroyed() {
     for ratio in [0, 1, 2, 5] {
         let mut config = config(Method::TbTb);
         config.replay.ratio = ratio;
-        let state = trained(&config, 9);
+        let mut state = trained(&config, 9);
         let updates = 9 * (1 + ratio as u64 + 1);
-        assert_eq!(state.on_policy_updates, 9);
-        assert_eq!(state.learner.generation.steps, updates);
-        assert_eq!(state.learner.destruction.steps, updates);
-        assert_eq!(state.learner.log_z_moments.steps, updates);
+        assert_eq!(*state.whole("on-policy-updates"), 9);
+        assert_eq!(*state.whole("generation.steps"), updates);
+        assert_eq!(*state.whole("destruction.steps"), updates);
+        assert_eq!(*state.whole("log-z.steps"), updates);
         // Searches at iterations 0, 4 and 8: a start and ten proposals for each chain.
-        assert_eq!(state.evaluations, (9 + 3 * 11) * BATCH as u64);
+        assert_eq!(*state.whole("evaluations"), (9 + 3 * 11) * BATCH as u64);
     }
 }
 
@@ -51,19 +51,20 @@ fn trajectory_likelihood_learns_from_generated_trajectories_alone() {
     for (source, updates) in [(LikelihoodSource::Fresh, 9), (LikelihoodSource::Generated, 9 * 3)] {
         let mut config = config(Method::TbTlm);
         config.likelihood_source = source;
-        let state = trained(&config, 9);
-        assert_eq!(state.learner.generation.steps, 9 * 4);
-        assert_eq!(state.learner.destruction.steps, updates, "{source:?}");
+        let mut state = trained(&config, 9);
+        assert_eq!(*state.whole("generation.steps"), 9 * 4);
+        assert_eq!(*state.whole("destruction.steps"), updates, "{source:?}");
     }
 }
 
 #[test]
 fn reverse_kl_makes_one_update_and_leaves_log_z_alone() {
     for method in [Method::PisTlm, Method::PisVarGrad] {
-        let state = trained(&config(method), 9);
-        assert_eq!((state.learner.generation.steps, state.learner.destruction.steps), (9, 9));
-        assert_eq!((state.learner.log_z_moments.steps, state.learner.log_z), (0, 0.0));
-        assert_eq!(state.evaluations, 9 * BATCH as u64);
+        let mut state = trained(&config(method), 9);
+        assert_eq!((*state.whole("generation.steps"), *state.whole("destruction.steps")), (9, 9));
+        assert_eq!(*state.whole("log-z.steps"), 0);
+        assert_eq!(*state.singles("log-z"), [0.0]);
+        assert_eq!(*state.whole("evaluations"), 9 * BATCH as u64);
     }
 }
 
@@ -71,11 +72,11 @@ fn reverse_kl_makes_one_update_and_leaves_log_z_alone() {
 fn an_alternating_schedule_halves_the_updates() {
     let mut config = config(Method::TbTb);
     config.schedule = Schedule::Alternating;
-    let state = trained(&config, 10);
-    assert_eq!(state.on_policy_updates, 5);
-    assert_eq!(state.learner.generation.steps, 5 * 3 + 5);
+    let mut state = trained(&config, 10);
+    assert_eq!(*state.whole("on-policy-updates"), 5);
+    assert_eq!(*state.whole("generation.steps"), 5 * 3 + 5);
     // Searches at iterations 0, 4 and 8.
-    assert_eq!(state.evaluations, (5 + 3 * 11) * BATCH as u64);
+    assert_eq!(*state.whole("evaluations"), (5 + 3 * 11) * BATCH as u64);
 }
 
 /// With rates that vanish at the first decay, only what comes before it can move a weight.
@@ -85,20 +86,22 @@ fn rates_decay_after_the_fresh_update() {
     fading.optimisation.decay = 1e-30;
     let mut fresh_alone = config(Method::TbTb);
     (fresh_alone.replay.ratio, fresh_alone.local_search) = (0, None);
-    let (fading, fresh_alone) = (trained(&fading, 3), trained(&fresh_alone, 1));
-    assert_eq!(fading.learner.generation.steps, 3 * 4);
-    assert_eq!(fading.learner.parameters, fresh_alone.learner.parameters);
-    assert_eq!(fading.learner.log_z, fresh_alone.learner.log_z);
+    let (mut fading, fresh_alone) = (trained(&fading, 3), trained(&fresh_alone, 1));
+    assert_eq!(*fading.whole("generation.steps"), 3 * 4);
+    for name in ["parameters", "log-z"] {
+        assert_eq!(fading.0[name], fresh_alone.0[name]);
+    }
 }
 
 #[test]
 fn the_target_network_moves_once_an_iteration() {
     let config = config(Method::TbTb);
-    let (before, after) = (trained(&config, 0), trained(&config, 1));
-    let (start, live) = (&before.learner.parameters, &after.learner.parameters);
+    let (mut before, mut after) = (trained(&config, 0), trained(&config, 1));
+    let (start, live) = (before.singles("parameters"), after.singles("parameters"));
     assert_ne!(start, live);
-    let moved: Vec<f32> = start.iter().zip(live).map(|(start, live)| start + 0.05 * (live - start)).collect();
-    assert_eq!(after.learner.lagging, Some(moved));
+    let moved: Vec<f32> =
+        start.iter().zip(&*live).map(|(start, live)| start + 0.05 * (live - start)).collect();
+    assert_eq!(*after.singles("lagging-parameters"), moved);
 }
 
 #[test]
@@ -107,15 +110,19 @@ fn fresh_trajectories_are_remembered_and_replayed_ones_get_their_loss_as_priorit
     config.replay.capacity = 50;
     config.local_search = None;
     let mut state = trained(&config, 1);
-    assert_eq!(state.replay().log_density.len(), BATCH);
+    assert_eq!(state.doubles("replay.log-density").len(), BATCH);
     // A new trajectory has the largest priority so far, 1 at the start, plus 1e-8.
-    let replayed = state.replay().tree[..BATCH].iter().filter(|&&weight| weight != 1.0 + 1e-8).count();
+    let replayed =
+        state.doubles("replay.priorities")[..BATCH].iter().filter(|&&weight| weight != 1.0 + 1e-8).count();
     assert!((2..=BATCH).contains(&replayed), "{replayed} have been replayed");
-    assert!(state.replay().tree[BATCH..].iter().all(|&weight| weight == 0.0));
-    let largest = state.replay().tree.iter().copied().fold(1.0, f64::max);
-    assert!(state.replay().largest >= largest - 1e-7, "the largest so far is remembered");
+    assert!(state.doubles("replay.priorities")[BATCH..].iter().all(|&weight| weight == 0.0));
+    let largest = state.doubles("replay.priorities").iter().copied().fold(1.0, f64::max);
+    assert!(state.doubles("replay.largest")[0] >= largest - 1e-7, "the largest so far is remembered");
     let mut state = trained(&config, 4);
-    assert_eq!((state.replay().log_density.len(), state.replay().next), (50, 4 * BATCH - 50));
+    assert_eq!(
+        (state.doubles("replay.log-density").len(), *state.whole("replay.next")),
+        (50, 4 * BATCH as u64 - 50)
+    );
 }
 
 #[test]

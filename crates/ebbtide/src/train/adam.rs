@@ -1,7 +1,6 @@
 //! Adam on a slice of the flat parameter vector.
 
-use serde::{Deserialize, Serialize};
-
+use super::arrays::{ArrayRef, Arrays, StateError};
 use super::state::COUNTABLE;
 use crate::numeric::{Vectorised, dispatch};
 use crate::trajectory::{PIECES, Threads, piece};
@@ -15,7 +14,7 @@ const DUST: f32 = 1e-30;
 /// The moments of Adam, and how many steps made them.
 ///
 /// Weight decay is added to the gradient before the moments see it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Adam {
     first: Vec<f32>,
     second: Vec<f32>,
@@ -36,6 +35,29 @@ impl Adam {
     /// Whether it looks after none.
     pub fn is_empty(&self) -> bool {
         self.first.is_empty()
+    }
+
+    /// Adds its arrays to those of a state: first moment, second moment, steps, by these names.
+    pub(super) fn lay_out<'a>(
+        &'a self,
+        [first, second, steps]: [&'static str; 3],
+        arrays: &mut Vec<(&'static str, ArrayRef<'a>)>,
+    ) {
+        arrays.push((first, ArrayRef::F32(&self.first)));
+        arrays.push((second, ArrayRef::F32(&self.second)));
+        arrays.push((steps, ArrayRef::U64(self.steps)));
+    }
+
+    /// Takes the arrays of these names from those of a state.
+    pub(super) fn take_up(
+        [first, second, steps]: [&'static str; 3],
+        arrays: &mut Arrays,
+    ) -> Result<Self, StateError> {
+        Ok(Self {
+            first: arrays.singles(first)?,
+            second: arrays.singles(second)?,
+            steps: arrays.whole(steps)?,
+        })
     }
 
     /// Whether both moments have this length and possible values: what a restored optimiser must have.

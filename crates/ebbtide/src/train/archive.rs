@@ -1,7 +1,6 @@
 //! The archive: end points that local search found, handed out by the rank of their density.
 
-use serde::{Deserialize, Serialize};
-
+use super::arrays::{ArrayRef, Arrays, StateError};
 use super::room::make_room;
 use crate::stream::Stream;
 
@@ -12,8 +11,7 @@ const RANK_OFFSET: f64 = 0.01;
 ///
 /// The order is kept by merging, not by sorting the whole: points come in large batches, and a merge is
 /// one pass.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(from = "Stored", into = "Stored")]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Archive {
     dim: usize,
     capacity: usize,
@@ -28,20 +26,39 @@ pub struct Archive {
     fresh: Vec<u32>,
 }
 
-/// What of an archive is not a function of the rest.
-#[derive(Serialize, Deserialize)]
-struct Stored {
-    dim: usize,
-    capacity: usize,
-    points: Vec<f32>,
-    log_density: Vec<f64>,
-    next: usize,
-}
-
 impl Archive {
     /// An empty archive.
     pub fn new(capacity: usize, dim: usize) -> Self {
-        Stored { dim, capacity, points: Vec::new(), log_density: Vec::new(), next: 0 }.into()
+        Self::ranked(capacity, dim, Vec::new(), Vec::new(), 0)
+    }
+
+    /// An archive of these points. What is a function of them, order and running sums, is made here.
+    fn ranked(capacity: usize, dim: usize, points: Vec<f32>, log_density: Vec<f64>, next: usize) -> Self {
+        let mut order: Vec<u32> = (0..log_density.len() as u32).collect();
+        order.sort_unstable_by(|&a, &b| by_density(&log_density, a, b));
+        let (cumulative, fresh) = (Vec::new(), Vec::new());
+        let mut archive = Self { dim, capacity, points, log_density, next, order, cumulative, fresh };
+        archive.weigh();
+        archive
+    }
+
+    /// Adds its arrays to those of a state.
+    pub(super) fn lay_out<'a>(&'a self, arrays: &mut Vec<(&'static str, ArrayRef<'a>)>) {
+        arrays.extend([
+            ("archive.points", ArrayRef::F32(&self.points)),
+            ("archive.log-density", ArrayRef::F64(&self.log_density)),
+            ("archive.next", ArrayRef::U64(self.next as u64)),
+            ("archive.capacity", ArrayRef::U64(self.capacity as u64)),
+            ("archive.dim", ArrayRef::U64(self.dim as u64)),
+        ]);
+    }
+
+    /// Takes its arrays from those of a state.
+    pub(super) fn take_up(arrays: &mut Arrays) -> Result<Self, StateError> {
+        let (capacity, dim) = (arrays.size("archive.capacity")?, arrays.size("archive.dim")?);
+        let (points, log_density) =
+            (arrays.singles("archive.points")?, arrays.doubles("archive.log-density")?);
+        Ok(Self::ranked(capacity, dim, points, log_density, arrays.size("archive.next")?))
     }
 
     /// Makes room for all it may ever hold.
@@ -161,33 +178,6 @@ fn by_density(log_density: &[f64], a: u32, b: u32) -> std::cmp::Ordering {
     log_density[b as usize].total_cmp(&log_density[a as usize]).then(a.cmp(&b))
 }
 
-impl From<Stored> for Archive {
-    fn from(stored: Stored) -> Self {
-        let Stored { dim, capacity, points, log_density, next } = stored;
-        let mut order: Vec<u32> = (0..log_density.len() as u32).collect();
-        order.sort_unstable_by(|&a, &b| by_density(&log_density, a, b));
-        let mut archive = Self {
-            dim,
-            capacity,
-            points,
-            log_density,
-            next,
-            order,
-            cumulative: Vec::new(),
-            fresh: Vec::new(),
-        };
-        archive.weigh();
-        archive
-    }
-}
-
-impl From<Archive> for Stored {
-    fn from(archive: Archive) -> Self {
-        let Archive { dim, capacity, points, log_density, next, .. } = archive;
-        Self { dim, capacity, points, log_density, next }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -205,8 +195,8 @@ mod tests {
                 let densities: Vec<f64> = batch.iter().map(|&v| f64::from(v)).collect();
                 archive.insert(&batch.iter().map(|&v| f32::from(v)).collect::<Vec<_>>(), &densities);
                 all.extend(&densities);
-                let stored: Stored = archive.clone().into();
-                prop_assert_eq!(&Archive::from(stored), &archive);
+                let Archive { points, log_density, next, .. } = archive.clone();
+                prop_assert_eq!(&Archive::ranked(16, 1, points, log_density, next), &archive);
                 let mut newest = all[all.len().saturating_sub(16)..].to_vec();
                 newest.sort_by(|a, b| b.total_cmp(a));
                 let ordered: Vec<f64> = archive.order.iter().map(|&p| archive.log_density[p as usize]).collect();

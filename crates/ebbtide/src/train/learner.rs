@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::adam::{self, Adam, clip_scale, norm};
+use super::arrays::{ArrayRef, Arrays, StateError};
 use super::gradient::{Differentiator, Losses, Weights};
 use crate::network::{Layout, Process};
 use crate::trajectory::Threads;
@@ -55,8 +56,13 @@ impl Default for Optimisation {
 /// square single precision cannot hold: the optimiser of log Ẑ would never move again.
 const LARGEST_LOG_Z_GRADIENT: f64 = 1e6;
 
+/// Names of the moments and of their count, for each optimiser.
+const GENERATION: [&str; 3] = ["generation.first-moment", "generation.second-moment", "generation.steps"];
+const DESTRUCTION: [&str; 3] = ["destruction.first-moment", "destruction.second-moment", "destruction.steps"];
+const LOG_Z: [&str; 3] = ["log-z.first-moment", "log-z.second-moment", "log-z.steps"];
+
 /// The learned part of a training state.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Learner {
     parameters: Vec<f32>,
     lagging: Option<Vec<f32>>,
@@ -109,6 +115,31 @@ impl Learner {
             }
             Arrangement::Single => (layout.parameters(), 0),
         }
+    }
+
+    /// Adds its arrays to those of a state.
+    pub(super) fn lay_out<'a>(&'a self, arrays: &mut Vec<(&'static str, ArrayRef<'a>)>) {
+        arrays.push(("parameters", ArrayRef::F32(&self.parameters)));
+        if let Some(lagging) = &self.lagging {
+            arrays.push(("lagging-parameters", ArrayRef::F32(lagging)));
+        }
+        arrays.push(("log-z", ArrayRef::F32(&self.log_z)));
+        self.generation.lay_out(GENERATION, arrays);
+        self.destruction.lay_out(DESTRUCTION, arrays);
+        self.log_z_moments.lay_out(LOG_Z, arrays);
+    }
+
+    /// Takes its arrays from those of a state.
+    pub(super) fn take_up(arrays: &mut Arrays) -> Result<Self, StateError> {
+        let lagging = "lagging-parameters";
+        Ok(Self {
+            parameters: arrays.singles("parameters")?,
+            lagging: arrays.has(lagging).then(|| arrays.singles(lagging)).transpose()?,
+            log_z: [arrays.single("log-z")?],
+            generation: Adam::take_up(GENERATION, arrays)?,
+            destruction: Adam::take_up(DESTRUCTION, arrays)?,
+            log_z_moments: Adam::take_up(LOG_Z, arrays)?,
+        })
     }
 
     /// Whether all parts belong to such a network and are finite.

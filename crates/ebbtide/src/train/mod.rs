@@ -5,6 +5,7 @@
 
 mod adam;
 mod archive;
+mod arrays;
 mod config;
 mod exploration;
 mod gradient;
@@ -20,6 +21,7 @@ mod trainer;
 
 pub use adam::{Adam, clip_scale, norm};
 pub use archive::Archive;
+pub use arrays::{Array, ArrayRef, StateError};
 pub use config::{
     BoundSchedule, Config, ConfigError, LikelihoodSource, NetworkOptions, Schedule, ValidConfig,
 };

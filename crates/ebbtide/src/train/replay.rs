@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::arrays::{ArrayRef, Arrays, StateError};
 use super::room::make_room;
 use super::sum_tree::SumTree;
 use crate::stream::Stream;
@@ -56,7 +57,7 @@ const FLOOR: f64 = 1e-8;
 ///
 /// P(i) ∝ qᵢ with qᵢ = (pᵢ + 1e-8)^α, drawn with replacement; importance weight (qᵢ / min q)^−β, so at most 1, with the
 /// smallest q of the batch or of the buffer. A new trajectory gets the largest priority seen so far.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Replay {
     path_len: usize,
     capacity: usize,
@@ -101,6 +102,37 @@ impl Replay {
             next: 0,
             largest: 1.0,
         }
+    }
+
+    /// Adds its arrays to those of a state.
+    pub(super) fn lay_out<'a>(&'a self, arrays: &mut Vec<(&'static str, ArrayRef<'a>)>) {
+        arrays.extend([
+            ("replay.paths", ArrayRef::F32(&self.paths)),
+            ("replay.log-density", ArrayRef::F64(&self.log_density)),
+            ("replay.priorities", ArrayRef::F64(self.tree.weights())),
+            ("replay.next", ArrayRef::U64(self.next as u64)),
+            ("replay.largest", ArrayRef::F64(std::slice::from_ref(&self.largest))),
+            ("replay.capacity", ArrayRef::U64(self.capacity as u64)),
+            ("replay.path-length", ArrayRef::U64(self.path_len as u64)),
+        ]);
+    }
+
+    /// Takes its arrays from those of a state. The tree has room for the priorities there are, whatever the capacity
+    /// says that there should be.
+    pub(super) fn take_up(arrays: &mut Arrays) -> Result<Self, StateError> {
+        let (capacity, priorities) = (arrays.size("replay.capacity")?, arrays.doubles("replay.priorities")?);
+        if priorities.len() != capacity {
+            return Err(StateError::Priorities { capacity, priorities: priorities.len() });
+        }
+        Ok(Self {
+            path_len: arrays.size("replay.path-length")?,
+            capacity,
+            paths: arrays.singles("replay.paths")?,
+            log_density: arrays.doubles("replay.log-density")?,
+            tree: SumTree::from(priorities),
+            next: arrays.size("replay.next")?,
+            largest: arrays.double("replay.largest")?,
+        })
     }
 
     /// Makes room for all it may ever hold.

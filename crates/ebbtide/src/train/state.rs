@@ -1,14 +1,15 @@
 //! The state of a training: one value, saved and restored whole.
 
-use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 use super::archive::Archive;
+use super::arrays::{Array, ArrayRef, Arrays, StateError};
 use super::config::ValidConfig;
 use super::learner::Learner;
 use super::replay::Replay;
 
 /// All that a training is at some moment. Saved and restored whole, it goes on as if nothing had happened.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct State {
     pub(super) iteration: u64,
     pub(super) on_policy_updates: u64,
@@ -32,6 +33,56 @@ impl State {
     /// The learned part.
     pub fn learner(&self) -> &Learner {
         &self.learner
+    }
+
+    /// All of it that is not a function of the rest, as arrays with names: what to save. Single numbers are arrays of
+    /// one; what a training does not have is left out.
+    ///
+    /// ```
+    /// # use std::{collections::BTreeMap, sync::Arc};
+    /// # use ebbtide::{objective::Method, target::NamedTarget, trajectory::Threads};
+    /// use ebbtide::train::{Array, Config, State, Trainer};
+    ///
+    /// # let valid = Config::new(Method::TbFixed, 2).validate(NamedTarget::EasyFunnel.build().into())?;
+    /// # let trainer = Trainer::new(valid, &Threads::new(1)?);
+    /// let named = trainer.state().arrays().into_iter();
+    /// let saved: BTreeMap<String, Array> = named.map(|(name, array)| (name.into(), array.into())).collect();
+    /// assert_eq!(saved["iteration"], Array::U64(vec![0]));
+    /// assert!(State::from_arrays(saved)? == *trainer.state());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn arrays(&self) -> Vec<(&'static str, ArrayRef<'_>)> {
+        let mut arrays = vec![
+            ("iteration", ArrayRef::U64(self.iteration)),
+            ("on-policy-updates", ArrayRef::U64(self.on_policy_updates)),
+            ("evaluations", ArrayRef::U64(self.evaluations)),
+        ];
+        self.learner.lay_out(&mut arrays);
+        if let Some(replay) = &self.replay {
+            replay.lay_out(&mut arrays);
+        }
+        if let Some(archive) = &self.archive {
+            archive.lay_out(&mut arrays);
+        }
+        arrays
+    }
+
+    /// The state whose [`State::arrays`] these are, bit for bit. They may come from anywhere: what is taken up is a
+    /// small multiple of what is given. Whether the state fits a configuration is for [`Trainer::restore`] to say.
+    ///
+    /// [`Trainer::restore`]: super::Trainer::restore
+    pub fn from_arrays(arrays: BTreeMap<String, Array>) -> Result<Self, StateError> {
+        let mut arrays = Arrays::new(arrays);
+        let state = Self {
+            iteration: arrays.whole("iteration")?,
+            on_policy_updates: arrays.whole("on-policy-updates")?,
+            evaluations: arrays.whole("evaluations")?,
+            learner: Learner::take_up(&mut arrays)?,
+            replay: arrays.has_any("replay.").then(|| Replay::take_up(&mut arrays)).transpose()?,
+            archive: arrays.has_any("archive.").then(|| Archive::take_up(&mut arrays)).transpose()?,
+        };
+        arrays.end()?;
+        Ok(state)
     }
 
     /// The state before the first iteration.

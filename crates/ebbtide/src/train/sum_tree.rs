@@ -1,13 +1,10 @@
 //! A sum tree: numbers that can be changed one by one and drawn in proportion, both in logarithmic time.
 
-use serde::{Deserialize, Serialize};
-
 /// Non-negative weights of a fixed number of places, with their sum and their smallest.
 ///
 /// Every inner node is computed from its two children alone, so the tree is a function of its leaves,
 /// whatever order they were set in.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(from = "Vec<f64>", into = "Vec<f64>")]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SumTree {
     places: usize,
     /// Node 1 is the root, node k has children 2k and 2k + 1; leaves begin at `sums.len() / 2`.
@@ -34,6 +31,11 @@ impl SumTree {
     /// The weight of a place.
     pub fn get(&self, place: usize) -> f64 {
         self.sums[self.leaves() + place]
+    }
+
+    /// The weights of all places: what the tree is a function of.
+    pub fn weights(&self) -> &[f64] {
+        &self.sums[self.leaves()..][..self.places]
     }
 
     /// Sets the weight of a place; it must be finite and not negative.
@@ -74,6 +76,7 @@ impl SumTree {
     }
 }
 
+/// Weights that are not finite or not above 0 leave their places empty.
 impl From<Vec<f64>> for SumTree {
     fn from(weights: Vec<f64>) -> Self {
         let mut tree = Self::new(weights.len());
@@ -83,12 +86,6 @@ impl From<Vec<f64>> for SumTree {
             }
         }
         tree
-    }
-}
-
-impl From<SumTree> for Vec<f64> {
-    fn from(tree: SumTree) -> Self {
-        (0..tree.places).map(|place| tree.get(place)).collect()
     }
 }
 
@@ -116,6 +113,7 @@ mod tests {
             prop_assert!((tree.total() - total).abs() < 1e-9);
             let smallest = list.iter().copied().filter(|&w| w > 0.0).fold(f64::INFINITY, f64::min);
             prop_assert_eq!(tree.smallest(), smallest);
+            prop_assert_eq!(tree.weights(), &list);
             prop_assert_eq!(&SumTree::from(list.clone()), &tree);
             if total > 0.0 {
                 for mass in masses {

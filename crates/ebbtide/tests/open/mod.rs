@@ -1,77 +1,65 @@
 //! A training state laid open, for tests that look inside or do damage.
 #![allow(dead_code, reason = "every integration test compiles its own copy and uses only a part of it")]
 
-use ebbtide::train::State;
-use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
-/// A state laid open, field by field in the order it is written.
-#[derive(Clone, Serialize, Deserialize)]
-pub struct Open {
-    pub iteration: u64,
-    pub on_policy_updates: u64,
-    pub evaluations: u64,
-    pub learner: OpenLearner,
-    pub replay: Option<OpenReplay>,
-    pub archive: Option<OpenArchive>,
-}
+use ebbtide::train::{Array, ArrayRef, State};
 
-#[derive(Clone, Serialize, Deserialize)]
-pub struct OpenLearner {
-    pub parameters: Vec<f32>,
-    pub lagging: Option<Vec<f32>>,
-    pub log_z: f32,
-    pub generation: OpenAdam,
-    pub destruction: OpenAdam,
-    pub log_z_moments: OpenAdam,
-}
-
-#[derive(Clone, Serialize, Deserialize)]
-pub struct OpenAdam {
-    pub first: Vec<f32>,
-    pub second: Vec<f32>,
-    pub steps: u64,
-}
-
-#[derive(Clone, Serialize, Deserialize)]
-pub struct OpenReplay {
-    pub path_len: usize,
-    pub capacity: usize,
-    pub paths: Vec<f32>,
-    pub log_density: Vec<f64>,
-    pub tree: Vec<f64>,
-    pub next: usize,
-    pub largest: f64,
-}
-
-#[derive(Clone, Serialize, Deserialize)]
-pub struct OpenArchive {
-    pub dim: usize,
-    pub capacity: usize,
-    pub points: Vec<f32>,
-    pub log_density: Vec<f64>,
-    pub next: usize,
-}
+/// A state as it is saved: its arrays, by name.
+#[derive(Clone)]
+pub struct Open(pub BTreeMap<String, Array>);
 
 impl Open {
-    pub fn replay(&mut self) -> &mut OpenReplay {
-        self.replay.as_mut().expect("replay is on")
+    fn array(&mut self, name: &str) -> &mut Array {
+        self.0.get_mut(name).unwrap_or_else(|| panic!("there is no {name}"))
     }
 
-    pub fn archive(&mut self) -> &mut OpenArchive {
-        self.archive.as_mut().expect("local search is on")
+    pub fn singles(&mut self, name: &str) -> &mut Vec<f32> {
+        match self.array(name) {
+            Array::F32(values) => values,
+            other => panic!("{name} is {other:?}"),
+        }
     }
 
-    pub fn lagging(&mut self) -> &mut Vec<f32> {
-        self.learner.lagging.as_mut().expect("a target network")
+    pub fn doubles(&mut self, name: &str) -> &mut Vec<f64> {
+        match self.array(name) {
+            Array::F64(values) => values,
+            other => panic!("{name} is {other:?}"),
+        }
+    }
+
+    /// A single whole number.
+    pub fn whole(&mut self, name: &str) -> &mut u64 {
+        match self.array(name) {
+            Array::U64(values) => values.first_mut().expect("a number"),
+            other => panic!("{name} is {other:?}"),
+        }
+    }
+
+    /// Takes out all arrays whose names begin so.
+    pub fn remove(&mut self, beginning: &str) {
+        let all = self.0.len();
+        self.0.retain(|name, _| !name.starts_with(beginning));
+        assert!(self.0.len() < all, "there is no {beginning}");
     }
 }
 
-/// What a state is written as; equal bytes are equal bits.
+/// The names and bits of all arrays; equal bytes are equal bits.
 pub fn bytes(state: &State) -> Vec<u8> {
-    postcard::to_stdvec(state).expect("a state can be written")
+    let mut bytes = Vec::new();
+    for (name, array) in state.arrays() {
+        bytes.extend_from_slice(name.as_bytes());
+        bytes.extend_from_slice(&array.len().to_le_bytes());
+        match array {
+            ArrayRef::F32(values) => bytes.extend(values.iter().flat_map(|value| value.to_le_bytes())),
+            ArrayRef::F64(values) => bytes.extend(values.iter().flat_map(|value| value.to_le_bytes())),
+            ArrayRef::U64(value) => bytes.extend(value.to_le_bytes()),
+        }
+    }
+    bytes
 }
 
-/// Reads a written state field by field.
+/// Lays a state open.
 pub fn open(state: &State) -> Open {
-    postcard::from_bytes(&bytes(state)).expect("the fields are those of a state")
+    Open(state.arrays().into_iter().map(|(name, array)| (name.into(), array.into())).collect())
 }
