@@ -172,6 +172,10 @@ fn check(what: &str, target: &dyn Target, evaluation: &Evaluation) {
         assert!(finite(eubo), "{what}: {bounds:?}");
         assert!(eubo.value >= log_z - 4.0 * eubo.standard_error - slack, "{what}: {bounds:?}");
     }
+    assert!(evaluation.worst_generated.log_weight <= bounds.elbo.value + slack, "{what}");
+    let (worst, eubo) = (&evaluation.worst_destroyed, bounds.eubo);
+    let above = worst.as_ref().zip(eubo).is_none_or(|(worst, eubo)| worst.log_weight >= eubo.value - slack);
+    assert!(above && worst.is_some() == eubo.is_some(), "{what}: {worst:?} {eubo:?}");
     assert_eq!(evaluation.coverage.is_some(), target.modes().is_some(), "{what}");
     if let Some(coverage) = &evaluation.coverage {
         let shares: f64 =

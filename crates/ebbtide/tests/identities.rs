@@ -6,7 +6,7 @@ mod user;
 use std::f64::consts::TAU;
 use std::sync::Arc;
 
-use ebbtide::metric::{Bounds, Estimate, EvaluationOptions, evaluate};
+use ebbtide::metric::{Bounds, Estimate, Evaluation, EvaluationOptions, Extreme, evaluate, log_weights};
 use ebbtide::network::Backbone;
 use ebbtide::objective::{Method, OffPolicy};
 use ebbtide::process::{
@@ -84,6 +84,30 @@ fn settings(dim: usize, width: usize, depth: usize, destruction: reference::Dest
 fn bounds(target: &dyn Target, sampler: &mut Sampler, samples: usize) -> Bounds {
     let options = EvaluationOptions { samples, transport: false, ..EvaluationOptions::default() };
     evaluate(target, sampler, options).expect("an evaluation").bounds
+}
+
+/// The extremes that an evaluation names are those of the log weights, with the points that have them.
+fn assert_extremes_are_named(target: &dyn Target, sampler: &mut Sampler) {
+    let options = EvaluationOptions { samples: 100, transport: false, ..EvaluationOptions::default() };
+    let Evaluation { bounds, samples, worst_generated, worst_destroyed, .. } =
+        evaluate(target, sampler, options).expect("an evaluation");
+    let dim = target.dim();
+    let trajectories = sampler.generate(100, Address::new(0, Purpose::EvaluateGenerate, 0));
+    let weights = log_weights(target, sampler, &trajectories).expect("a density");
+    assert_eq!(Estimate::mean(&weights), bounds.elbo);
+    let least = weights.iter().copied().fold(f64::INFINITY, f64::min);
+    let row = weights.iter().position(|&weight| weight == least).expect("one is the least");
+    let named = Extreme { log_weight: least, point: samples[row * dim..(row + 1) * dim].to_vec() };
+    assert_eq!(worst_generated, named);
+    let mut truth = vec![0.0; 100 * dim];
+    let drawable = target.drawable().expect("exact draws");
+    drawable.draw(Address::new(0, Purpose::ExactDraw, 0), &mut truth).expect("draws");
+    let trajectories = sampler.destroy(&truth, Address::new(0, Purpose::EvaluateDestroy, 0));
+    let weights = log_weights(target, sampler, &trajectories).expect("a density");
+    let most = weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let row = weights.iter().position(|&weight| weight == most).expect("one is the largest");
+    let named = Extreme { log_weight: most, point: truth[row * dim..(row + 1) * dim].to_vec() };
+    assert_eq!(worst_destroyed, Some(named));
 }
 
 /// ELBO = log Z = EUBO, and every sample counts in full.
@@ -189,6 +213,7 @@ fn training_approaches_log_z() {
             trainer.step().expect("an iteration");
         }
         let trained = bounds(&*target, &mut trainer.sampler(), 2048);
+        assert_extremes_are_named(&*target, &mut trainer.sampler());
         let gap = |bounds: Bounds| (1.5 - bounds.elbo.value).max(bounds.eubo.expect("draws").value - 1.5);
         assert!(gap(untrained) > 0.1, "{untrained:?}");
         assert!(gap(trained) < 0.02, "{trained:?}");

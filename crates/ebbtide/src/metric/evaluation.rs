@@ -38,6 +38,31 @@ pub struct Evaluation {
     pub coverage: Option<Coverage>,
     /// The samples themselves, n × dim by rows.
     pub samples: Vec<f32>,
+    /// The generated trajectory of the smallest log weight: the one that takes most from the ELBO.
+    pub worst_generated: Extreme,
+    /// The destroyed trajectory of the largest log weight: the one that adds most to the EUBO, ending where the sampler
+    /// hardly ever goes.
+    pub worst_destroyed: Option<Extreme>,
+}
+
+/// A trajectory that stands out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Extreme {
+    /// Its log weight.
+    pub log_weight: f64,
+    /// Where it ends.
+    pub point: Vec<f32>,
+}
+
+impl Extreme {
+    /// The first of the trajectories that `badness` of the log weight is largest for; NaN is worse than any.
+    fn worst(log_weights: &[f64], ends: &[f32], dim: usize, badness: fn(f64) -> f64) -> Self {
+        let badness = |weight: f64| if weight.is_nan() { f64::INFINITY } else { badness(weight) };
+        let rows = log_weights.iter().copied().enumerate();
+        let worst = rows.reduce(|worst, row| if badness(row.1) > badness(worst.1) { row } else { worst });
+        let (row, log_weight) = worst.expect("at least one trajectory is evaluated");
+        Self { log_weight, point: ends[row * dim..(row + 1) * dim].to_vec() }
+    }
 }
 
 /// Why an evaluation failed.
@@ -92,7 +117,7 @@ pub fn evaluate(
     let mut samples = Vec::new();
     trajectories.copy_ends(&mut samples);
     finite(&samples, dim, "sample")?;
-    let generated = log_weights(target, sampler, &trajectories, &samples)?;
+    let generated = log_weights(target, sampler, &trajectories)?;
     let exact = |purpose| {
         target.drawable().map(|drawable| {
             let mut draws = vec![f32::NAN; count * dim];
@@ -106,7 +131,7 @@ pub fn evaluate(
         None => None,
         Some(truth) => {
             let trajectories = sampler.destroy(truth, address(Purpose::EvaluateDestroy));
-            Some(log_weights(target, sampler, &trajectories, truth)?)
+            Some(log_weights(target, sampler, &trajectories)?)
         }
     };
     let (mut distance, mut floor) = (None, None);
@@ -121,19 +146,24 @@ pub fn evaluate(
         wasserstein2: distance,
         wasserstein2_floor: floor,
         coverage: target.modes().map(|modes| Coverage::new(modes, &samples, dim)),
+        worst_generated: Extreme::worst(&generated, &samples, dim, |weight| -weight),
+        worst_destroyed: truth
+            .zip(destroyed)
+            .map(|(truth, weights)| Extreme::worst(&weights, &truth, dim, |weight| weight)),
         samples,
     })
 }
 
-/// log density + log p← − log p→ of each trajectory.
-fn log_weights(
+/// log density + log p← − log p→ of each trajectory, or −∞ where the density is zero. Target, sampler and trajectories
+/// must have one dimension, and the trajectories as many steps as the sampler.
+pub fn log_weights(
     target: &dyn Target,
     sampler: &mut Sampler,
     trajectories: &Trajectories,
-    ends: &[f32],
 ) -> Result<Vec<f64>, TargetError> {
-    let mut log_density = Vec::new();
-    target::evaluate(target, ends, &mut log_density)?;
+    let (mut ends, mut log_density) = (Vec::new(), Vec::new());
+    trajectories.copy_ends(&mut ends);
+    target::evaluate(target, &ends, &mut log_density)?;
     let logs = sampler.log_probs(trajectories);
     let both = logs.destruction.iter().zip(&logs.generation).zip(&log_density);
     Ok(both

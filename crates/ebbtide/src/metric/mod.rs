@@ -11,5 +11,5 @@ pub mod transport;
 
 pub use bounds::{Bounds, Estimate, Importance};
 pub use coverage::Coverage;
-pub use evaluation::{Evaluation, EvaluationError, EvaluationOptions, evaluate};
+pub use evaluation::{Evaluation, EvaluationError, EvaluationOptions, Extreme, evaluate, log_weights};
 pub use transport::{TransportError, wasserstein2};
