@@ -51,16 +51,16 @@ const OUT_OF_RANGE: &[(Change, &str, &str)] = &[
     (|c| c.sigma_squared = f32::INFINITY, "sigma-squared", "inf"),
     (|c| c.drift_bound = f32::NAN, "drift-bound", "NaN"),
     (|c| c.drift_bound = 0.0, "drift-bound", "0"),
-    (|c| c.generation_variance = generation(0.0), "generation-variance.learned.bound", "0"),
-    (|c| c.generation_variance = generation(-1.0), "generation-variance.learned.bound", "-1"),
-    (|c| c.generation_variance = generation(21.0), "generation-variance.learned.bound", "21"),
-    (|c| c.generation_variance = generation(f32::NAN), "generation-variance.learned.bound", "NaN"),
-    (|c| c.destruction = bounded(1.0), "destruction.learned.bound", "1"),
-    (|c| c.destruction = bounded(0.0), "destruction.learned.bound", "0"),
-    (|c| c.destruction = bounded(f32::NAN), "destruction.learned.bound", "NaN"),
-    (|c| c.destruction = exponential(f32::NAN), "destruction.learned.multiplier.exponential.bound", "NaN"),
-    (|c| c.destruction = exponential(-3.0), "destruction.learned.multiplier.exponential.bound", "-3"),
-    (|c| c.destruction = exponential(500.0), "destruction.learned.multiplier.exponential.bound", "500"),
+    (|c| c.generation_variance = generation(0.0), "generation.variance-bound", "0"),
+    (|c| c.generation_variance = generation(-1.0), "generation.variance-bound", "-1"),
+    (|c| c.generation_variance = generation(21.0), "generation.variance-bound", "21"),
+    (|c| c.generation_variance = generation(f32::NAN), "generation.variance-bound", "NaN"),
+    (|c| c.destruction = bounded(1.0), "destruction.bound", "1"),
+    (|c| c.destruction = bounded(0.0), "destruction.bound", "0"),
+    (|c| c.destruction = bounded(f32::NAN), "destruction.bound", "NaN"),
+    (|c| c.destruction = exponential(f32::NAN), "destruction.multiplier-bound", "NaN"),
+    (|c| c.destruction = exponential(-3.0), "destruction.multiplier-bound", "-3"),
+    (|c| c.destruction = exponential(500.0), "destruction.multiplier-bound", "500"),
     (|c| c.optimisation.generation_rate = -0.25, "optimisation.generation-rate", "-0.25"),
     (|c| c.optimisation.destruction_rate = f64::NAN, "optimisation.destruction-rate", "NaN"),
     (|c| c.optimisation.log_z_rate = f64::INFINITY, "optimisation.log-z-rate", "inf"),
@@ -81,8 +81,8 @@ const OUT_OF_RANGE: &[(Change, &str, &str)] = &[
     (|c| c.replay.correction_exponent = 20.0, "replay.correction-exponent", "20"),
     (|c| c.exploration.factor = -0.1, "exploration.factor", "-0.1"),
     (|c| c.exploration.factor = f64::NAN, "exploration.factor", "NaN"),
-    (|c| c.exploration.form = rate(-100.0), "exploration.form.variance-rate.scale", "-100"),
-    (|c| c.exploration.form = rate(f64::NAN), "exploration.form.variance-rate.scale", "NaN"),
+    (|c| c.exploration.form = rate(-100.0), "exploration.scale", "-100"),
+    (|c| c.exploration.form = rate(f64::NAN), "exploration.scale", "NaN"),
     (|c| search(c).every = 0, "local-search.every", "0"),
     (|c| search(c).steps = 0, "local-search.steps", "0"),
     (|c| search(c).capacity = 0, "local-search.capacity", "0"),
@@ -117,7 +117,7 @@ fn settings_out_of_range_are_named_with_their_value() {
         change(&mut config);
         match config.validate(Arc::new(gaussian(2))) {
             Err(error @ ConfigError::Range { setting, .. }) => {
-                assert_eq!(setting, *named, "{error}");
+                assert_eq!((setting, error.settings()), (*named, &[*named][..]), "{error}");
                 let expected = format!("{named} is {printed}, but must be ");
                 assert!(error.to_string().starts_with(&expected), "{error}");
             }
@@ -156,32 +156,70 @@ fn grids_that_are_none_are_refused() {
     assert!(matches!(fine, ConfigError::Grid(GridError::TooFine { index: 2, .. })), "{fine}");
 }
 
-/// Settings that contradict each other, and words that the message must have.
-const CONTRADICTIONS: &[(Method, Change, &str)] = &[
-    (Method::TbTb, |c| c.destruction = Corrections::Fixed, "fixed, so it can have no objective"),
-    (Method::TbTb, |c| c.destruction_objective = None, "learned, so it needs an objective"),
-    (Method::TbTb, |c| c.generation_objective = GenerationObjective::VarGrad, "use VarGrad"),
+/// Settings that contradict each other, those that must be named, and words that the message must have.
+const CONTRADICTIONS: &[(Method, Change, &[&str], &str)] = &[
+    (
+        Method::TbTb,
+        |c| c.destruction = Corrections::Fixed,
+        &["destruction.process", "destruction.objective"],
+        "fixed, so it can have no objective",
+    ),
+    (
+        Method::TbTb,
+        |c| c.destruction_objective = None,
+        &["destruction.process", "destruction.objective"],
+        "learned, so it needs an objective",
+    ),
+    (
+        Method::TbTb,
+        |c| c.generation_objective = GenerationObjective::VarGrad,
+        &["destruction.objective", "generation.objective"],
+        "use VarGrad",
+    ),
     (
         Method::PisVarGrad,
         |c| c.destruction_objective = Some(DestructionObjective::TrajectoryBalance),
+        &["destruction.objective", "generation.objective"],
         "use VarGrad",
     ),
-    (Method::PisFixed, |c| c.replay.ratio = 1, "set replay.ratio = 0"),
-    (Method::PisFixed, |c| c.exploration.factor = 0.1, "set exploration.factor = 0"),
-    (Method::PisFixed, |c| c.local_search = Some(LocalSearch::default()), "turn local search off"),
+    (
+        Method::TbTlm,
+        |c| c.optimisation.arrangement = Arrangement::Single,
+        &["optimisation.arrangement", "destruction.objective"],
+        "set optimisation.arrangement",
+    ),
+    (
+        Method::PisFixed,
+        |c| c.replay.ratio = 1,
+        &["generation.objective", "replay.ratio"],
+        "set replay.ratio = 0",
+    ),
+    (
+        Method::PisFixed,
+        |c| c.exploration.factor = 0.1,
+        &["generation.objective", "exploration.factor"],
+        "set exploration.factor = 0",
+    ),
+    (
+        Method::PisFixed,
+        |c| c.local_search = Some(LocalSearch::default()),
+        &["generation.objective", "local-search.every"],
+        "set local-search.every = 0",
+    ),
     (
         Method::TbTb,
         |c| {
             c.schedule = Schedule::Alternating;
             c.local_search = None;
         },
+        &["schedule", "local-search.every"],
         "without local search",
     ),
 ];
 
 #[test]
 fn sizes_that_no_machine_holds_are_refused_before_anything_is_made() {
-    let changes: [fn(&mut Config); 7] = [
+    let changes: [Change; 9] = [
         |c| c.batch = usize::MAX,
         |c| c.grid = Grid::Uniform(usize::MAX),
         |c| c.grid = Grid::Harmonic(1 << 40),
@@ -189,22 +227,28 @@ fn sizes_that_no_machine_holds_are_refused_before_anything_is_made() {
         |c| c.network.width = usize::MAX,
         |c| c.network.depth = usize::MAX,
         |c| (c.replay.capacity, c.grid) = (u32::MAX as usize, Grid::Uniform(1000)),
+        |c| search(c).steps = usize::MAX,
+        |c| (search(c).capacity, c.batch, search(c).steps) = (u32::MAX as usize, 1 << 20, 1 << 20),
     ];
     for (index, change) in changes.iter().enumerate() {
         let mut config = config(Method::TbTb);
         change(&mut config);
         let error = config.validate(Arc::new(gaussian(2))).expect_err("too large");
         assert_eq!(error, ConfigError::TooLarge, "change {index}");
+        assert!(error.settings().contains(&"batch") && error.settings().contains(&"steps"));
     }
 }
 
 #[test]
 fn contradictions_are_explained() {
-    for (method, change, words) in CONTRADICTIONS {
+    for (method, change, named, words) in CONTRADICTIONS {
         let mut config = config(*method);
         change(&mut config);
         match config.validate(Arc::new(gaussian(2))) {
-            Err(ConfigError::Contradiction(text)) => assert!(text.contains(words), "{text}"),
+            Err(error @ ConfigError::Contradiction { settings, reason }) => {
+                assert_eq!((settings, error.settings()), (*named, *named));
+                assert!(reason.contains(words) && error.to_string() == reason, "{reason}");
+            }
             other => panic!("{words}: {other:?}"),
         }
     }
@@ -213,10 +257,13 @@ fn contradictions_are_explained() {
 #[test]
 fn what_a_target_lacks_is_said_before_anything_starts() {
     let black_box = BlackBox(gaussian(2));
-    for (method, asks) in [(Method::PisTlm, "reverse KL"), (Method::TbTb, "local search")] {
+    for (method, named, asks) in [
+        (Method::PisTlm, "generation.objective", "reverse KL"),
+        (Method::TbTb, "local-search.every", "local search"),
+    ] {
         match config(method).validate(Arc::new(black_box)) {
-            Err(error @ ConfigError::NoGradient { setting, advice }) => {
-                assert_eq!(setting, asks);
+            Err(error @ ConfigError::NoGradient { what, advice, .. }) => {
+                assert_eq!((what, error.settings()), (asks, &[named][..]));
                 assert!(error.to_string().contains(asks) && error.to_string().contains(advice), "{error}");
             }
             other => panic!("{asks}: {other:?}"),
@@ -229,6 +276,34 @@ fn what_a_target_lacks_is_said_before_anything_starts() {
     let options = EvaluationOptions { samples: 0, ..EvaluationOptions::default() };
     let result = evaluate(&gaussian(2), &mut trainer.sampler(), options);
     assert!(matches!(result, Err(EvaluationError::NoSamples)));
+}
+
+#[test]
+fn all_problems_are_told_at_once() {
+    let mut config = config(Method::PisFixed);
+    (config.batch, config.sigma_squared, config.grid) = (0, -1.0, Grid::Given(vec![0.0, 2.0]));
+    (config.replay.ratio, config.replay.capacity) = (1, usize::MAX);
+    config.local_search = Some(LocalSearch { step_size: 0.0, ..LocalSearch::default() });
+    let black_box = BlackBox(gaussian(2));
+    let problems = config.check(&black_box);
+    let named: Vec<&[&str]> = problems.iter().map(ConfigError::settings).collect();
+    let expected: [&[&str]; 8] = [
+        &["batch"],
+        &["sigma-squared"],
+        &["replay.capacity"],
+        &["local-search.step-size"],
+        &["generation.objective", "replay.ratio"],
+        &["generation.objective", "local-search.every"],
+        ConfigError::TooLarge.settings(),
+        &["grid"],
+    ];
+    assert_eq!(named[..8], expected, "{problems:?}");
+    assert_eq!(named[8..], [["generation.objective"], ["local-search.every"]], "{problems:?}");
+    assert_eq!(config.validate(Arc::new(black_box)).err().as_ref(), problems.first());
+    assert_eq!(self::config(Method::TbTb).check(&gaussian(2)), []);
+    assert_eq!(self::config(Method::TbTb).check(&gaussian(0)), [ConfigError::NoDimension]);
+    let empty = Config { grid: Grid::Uniform(0), ..self::config(Method::TbTb) }.check(&gaussian(2));
+    assert_eq!(empty.iter().map(ConfigError::settings).collect::<Vec<_>>(), [["steps"]]);
 }
 
 fn trainer(config: &Config, target: Arc<dyn Target>) -> Trainer {

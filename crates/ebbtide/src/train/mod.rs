@@ -6,11 +6,13 @@
 mod adam;
 mod archive;
 mod arrays;
+mod check;
 mod config;
 mod exploration;
 mod gradient;
 mod learner;
 mod local_search;
+mod memory;
 mod preset;
 mod replay;
 mod report;
@@ -22,9 +24,8 @@ mod trainer;
 pub use adam::{Adam, clip_scale, norm};
 pub use archive::Archive;
 pub use arrays::{Array, ArrayRef, StateError};
-pub use config::{
-    BoundSchedule, Config, ConfigError, LikelihoodSource, NetworkOptions, Schedule, ValidConfig,
-};
+pub use check::ConfigError;
+pub use config::{BoundSchedule, Config, LikelihoodSource, NetworkOptions, Schedule, ValidConfig};
 pub use exploration::{Exploration, ExplorationForm};
 pub use gradient::{Batch, Differentiator, Losses, Objectives, Weights};
 pub use learner::{Arrangement, Learner, Norms, Optimisation};

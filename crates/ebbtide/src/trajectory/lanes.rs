@@ -58,7 +58,7 @@ impl Lanes {
     }
 
     fn with_sinks(model: &Model, threads: &Threads, learns: bool) -> Self {
-        let lanes = Self::count(model);
+        let lanes = Self::count(model.layout.parameters());
         let (parameters, times, width) =
             (model.layout.parameters(), model.steps() + 1, model.layout.shape.width);
         let outputs = model.layout.shape.generation_outputs;
@@ -89,11 +89,14 @@ impl Lanes {
         }
     }
 
+    /// The most lanes that a model gets.
+    pub(crate) const MOST: usize = 8;
+
     /// How many lanes a model gets: fewer for large networks, whose gradients cost memory. A function of the
     /// model alone.
-    fn count(model: &Model) -> usize {
-        match model.layout.parameters() {
-            0..500_000 => 8,
+    pub(crate) fn count(parameters: usize) -> usize {
+        match parameters {
+            0..500_000 => Self::MOST,
             500_000..4_000_000 => 4,
             _ => 2,
         }
