@@ -1,0 +1,153 @@
+//! The memory that a configuration is said to take is what a training of it takes.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use ebbtide::network::Backbone;
+use ebbtide::objective::Method;
+use ebbtide::target::{NamedTarget, Target};
+use ebbtide::train::{Arrangement, Config, Trainer};
+use ebbtide::trajectory::Threads;
+
+/// The system's allocator, keeping count of what is in use and of the most that ever was.
+struct Counting;
+
+static IN_USE: AtomicU64 = AtomicU64::new(0);
+static PEAK: AtomicU64 = AtomicU64::new(0);
+
+fn grow(size: usize) {
+    let now = IN_USE.fetch_add(size as u64, Ordering::Relaxed) + size as u64;
+    PEAK.fetch_max(now, Ordering::Relaxed);
+}
+
+fn shrink(size: usize) {
+    IN_USE.fetch_sub(size as u64, Ordering::Relaxed);
+}
+
+// SAFETY: every call is passed on as it came, and the counters neither allocate nor panic.
+#[allow(unsafe_code)]
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        grow(layout.size());
+        // SAFETY: the caller's promises are the system allocator's.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        grow(layout.size());
+        // SAFETY: as above.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        shrink(layout.size());
+        grow(size);
+        // SAFETY: as above; `place` came from the system allocator, as all places do.
+        unsafe { System.realloc(place, layout, size) }
+    }
+
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        shrink(layout.size());
+        // SAFETY: as above.
+        unsafe { System.dealloc(place, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// How far the estimate may be from the truth, as a share of it. It knows every array, so that it is nearer than this;
+/// names of tensors, the grid and other trifles are what is left.
+const TOLERANCE: f64 = 0.03;
+
+/// How a configuration is changed.
+type Change = fn(&mut Config);
+
+fn without_search(config: &mut Config) {
+    config.local_search = None;
+}
+
+fn without_buffers(config: &mut Config) {
+    config.local_search = None;
+    config.replay.ratio = 0;
+}
+
+/// What is trained: target, method, steps, and how the paper's settings are changed.
+const CASES: &[(&str, NamedTarget, Method, usize, Change)] = &[
+    ("as in the paper", NamedTarget::Gmm25, Method::TbTb, 5, |_| {}),
+    ("no search", NamedTarget::Gmm25, Method::TbTb, 5, without_search),
+    ("no buffers", NamedTarget::Gmm25, Method::TbTb, 5, without_buffers),
+    ("nothing learned but the drift", NamedTarget::Gmm25, Method::TbFixed, 5, without_buffers),
+    ("longer, as in the paper", NamedTarget::Gmm25, Method::TbTb, 20, |_| {}),
+    ("longer, no buffers", NamedTarget::Gmm25, Method::TbTb, 20, without_buffers),
+    ("very long, no search", NamedTarget::Gmm25, Method::TbTlm, 100, without_search),
+    ("wide and deep, as in the paper", NamedTarget::Manywell, Method::TbTb, 5, |_| {}),
+    ("wide and deep, no search", NamedTarget::Manywell, Method::TbTb, 20, without_search),
+    ("wide and deep, no buffers", NamedTarget::Manywell, Method::TbTb, 20, without_buffers),
+    ("wide and deep, reverse KL", NamedTarget::Manywell, Method::PisVarGrad, 5, |_| {}),
+    ("two trunks", NamedTarget::Manywell, Method::TbTb, 5, |config| {
+        without_search(config);
+        config.network.backbone = Backbone::Separate;
+    }),
+    ("one optimiser", NamedTarget::HardFunnel, Method::TbTb, 10, |config| {
+        without_search(config);
+        config.optimisation.arrangement = Arrangement::Single;
+    }),
+    ("large batch", NamedTarget::HardFunnel, Method::TbTb, 10, |config| {
+        without_buffers(config);
+        config.batch = 20_000;
+    }),
+    ("as wide as they come", NamedTarget::EasyFunnel, Method::TbTb, 5, |config| {
+        without_search(config);
+        config.network.width = 512;
+    }),
+    ("short and narrow", NamedTarget::EasyFunnel, Method::TbVariance, 2, |config| {
+        without_buffers(config);
+        config.network.width = 32;
+    }),
+];
+
+/// A program of its own, since the allocator counts what all threads do, those of a test harness too.
+fn main() {
+    if std::env::args().any(|argument| argument == "--list") {
+        return;
+    }
+    the_estimate_is_what_a_training_takes();
+    println!("test the_estimate_is_what_a_training_takes ... ok");
+}
+
+fn the_estimate_is_what_a_training_takes() {
+    let mut failures = Vec::new();
+    for threads in [1, 3].map(|count| Threads::new(count).expect("threads")) {
+        for &(name, target, method, steps, change) in CASES {
+            let mut config = Config::preset(target, method, steps);
+            change(&mut config);
+            let target: Arc<dyn Target> = target.build().into();
+            let before = IN_USE.load(Ordering::SeqCst);
+            PEAK.store(before, Ordering::SeqCst);
+            let valid = config.validate(target).expect("valid");
+            let estimate = valid.memory(threads.count()) as f64;
+            let mut trainer = Trainer::new(valid, &threads);
+            for _ in 0..3 {
+                trainer.step().expect("an iteration");
+            }
+            let taken = (PEAK.load(Ordering::SeqCst) - before) as f64;
+            let error = estimate / taken - 1.0;
+            let line = format!(
+                "{name}, {method} in {steps} steps on {} threads: {:.2} MiB, estimated at {:.2} ({:+.1} %)",
+                threads.count(),
+                taken / 1048576.0,
+                estimate / 1048576.0,
+                100.0 * error,
+            );
+            if std::env::args().any(|argument| argument == "--nocapture") {
+                println!("{line}");
+            }
+            if error.abs() > TOLERANCE {
+                failures.push(line);
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
