@@ -4,6 +4,8 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use tempfile::NamedTempFile;
+
 /// Something about a file went wrong.
 #[derive(Debug, thiserror::Error)]
 #[error("could not {action} {}: {source}{}", path.display(), advice(source))]
@@ -37,29 +39,62 @@ impl FileError {
     }
 }
 
+/// A file in the making, beside the place it is meant for: [`Pending::commit`] moves it there, dropping it leaves nothing.
+#[derive(Debug)]
+pub struct Pending {
+    file: io::BufWriter<NamedTempFile>,
+    place: PathBuf,
+}
+
+impl Pending {
+    /// Begins a file for `path`. Where that is a link, the link stays and what it points to is replaced.
+    pub fn create(path: &Path) -> Result<Self, FileError> {
+        let attempt = || {
+            let place = if path.is_symlink() { fs::canonicalize(path)? } else { path.to_owned() };
+            // Moving would fail too, but only after everything was written.
+            if place.is_dir() {
+                return Err(io::ErrorKind::IsADirectory.into());
+            }
+            let temporary = tempfile::Builder::new()
+                .prefix(".")
+                .suffix(".part")
+                .permissions(readable())
+                .tempfile_in(folder_of(&place))?;
+            Ok(Self { file: io::BufWriter::with_capacity(1 << 16, temporary), place })
+        };
+        attempt().map_err(FileError::of("write", path))
+    }
+
+    /// Makes sure of the file and moves it to its place: whatever happens in between, the place holds the old file or the
+    /// new one.
+    pub fn commit(self) -> Result<(), FileError> {
+        let Self { file, place } = self;
+        let attempt = || {
+            let temporary = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+            temporary.as_file().sync_all()?;
+            temporary.persist(&place).map_err(|error| error.error)?;
+            sync_folder(folder_of(&place))
+        };
+        attempt().map_err(FileError::of("write", &place))
+    }
+}
+
+impl Write for Pending {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
 /// Writes a file beside its place, makes sure of it, and moves it there: whatever happens in between, the place holds the old
 /// file or the new one.
-pub fn replace(
-    path: &Path,
-    write: impl FnOnce(&mut io::BufWriter<&File>) -> io::Result<()>,
-) -> Result<(), FileError> {
-    let error = FileError::of("write", path);
-    let attempt = || {
-        let folder = folder_of(path);
-        let mut temporary = tempfile::Builder::new()
-            .prefix(".")
-            .suffix(".part")
-            .permissions(readable())
-            .tempfile_in(folder)?;
-        let mut buffered = io::BufWriter::with_capacity(1 << 16, &*temporary.as_file_mut());
-        write(&mut buffered)?;
-        buffered.flush()?;
-        drop(buffered);
-        temporary.as_file().sync_all()?;
-        temporary.persist(path).map_err(|error| error.error)?;
-        sync_folder(folder)
-    };
-    attempt().map_err(error)
+pub fn replace(path: &Path, write: impl FnOnce(&mut Pending) -> io::Result<()>) -> Result<(), FileError> {
+    let mut pending = Pending::create(path)?;
+    write(&mut pending).map_err(FileError::of("write", path))?;
+    pending.commit()
 }
 
 /// [`replace`], for contents that are there already.
@@ -73,7 +108,7 @@ pub fn sync_folder(folder: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
-/// Removes what an interrupted [`replace`] left behind in a folder.
+/// Removes what an interrupted [`Pending`] left behind in a folder.
 pub fn sweep_leftovers(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let name = entry?.file_name();
@@ -121,6 +156,25 @@ mod tests {
         assert!(message.contains("make room"), "{message}");
         assert_eq!(fs::read(&path).expect("still there"), b"old");
         assert_eq!(fs::read_dir(folder.path()).expect("listed").count(), 1);
+    }
+
+    #[test]
+    fn a_folder_is_refused_before_anything_is_written() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let error = Pending::create(folder.path()).expect_err("not a file");
+        assert_eq!(error.source.kind(), io::ErrorKind::IsADirectory);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_stays_a_link() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (path, link) = (folder.path().join("file"), folder.path().join("link"));
+        fs::write(&path, "old").expect("written");
+        std::os::unix::fs::symlink(&path, &link).expect("linked");
+        replace_with(&link, b"new").expect("written");
+        assert!(link.is_symlink());
+        assert_eq!(fs::read(&path).expect("still there"), b"new");
     }
 
     #[test]
