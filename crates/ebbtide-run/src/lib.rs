@@ -5,6 +5,7 @@
 
 pub mod durable;
 mod event;
+pub mod export;
 mod outcome;
 mod record;
 
