@@ -1,10 +1,11 @@
 //! The `ebbtide` command: reads what is asked, and leaves the method to the library.
 
+mod display;
+mod final_table;
 mod interrupt;
-mod outcome;
-mod progress;
 mod targets;
 mod train;
+mod words;
 
 use std::process::ExitCode;
 

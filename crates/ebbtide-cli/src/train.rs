@@ -1,19 +1,22 @@
 //! `ebbtide train`: one training from beginning to end.
 
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Instant;
 
 use clap::Args;
-use ebbtide::metric::{EvaluationError, EvaluationOptions, evaluate};
+use ebbtide::metric::{Evaluation, EvaluationError, EvaluationOptions, evaluate};
 use ebbtide::objective::Method;
 use ebbtide::target::{NamedTarget, Target};
 use ebbtide::train::{Config, ConfigError, TrainError, Trainer};
 use ebbtide::trajectory::{Threads, ThreadsError};
+use ebbtide_run::{Event, Figures, Observer, Outcome, Record, Status};
 
+use crate::display::Display;
+use crate::final_table::FinalTable;
 use crate::interrupt::{INTERRUPTED, Interrupt};
-use crate::outcome::Outcome;
-use crate::progress::Progress;
 
 /// How many times a training is evaluated on its way.
 const EVALUATIONS: u64 = 50;
@@ -96,32 +99,66 @@ impl Train {
         let interrupt = Interrupt::listen()?;
         let mut trainer = Trainer::new(valid, &Threads::new(self.threads)?);
         let all = trainer.config().iterations;
-        let mut progress = Progress::begin(all, self.quiet);
+        let display = Display::new(self.quiet);
+        let name = format!("{} {} T{} s{}", self.target.name(), self.method.name(), self.steps, self.seed);
+        let mut observer = display.observe(&name);
+        observer.notice(Event::Begun { folder: Path::new(""), iteration: 0, iterations: all, seconds: 0.0 });
+        let begun = Instant::now();
         let mut evaluating = 0.0;
         while !trainer.is_finished() && !interrupt.asked() {
             let report = trainer.step()?;
+            observer.notice(Event::Stepped(&report));
             if !self.quiet && report.iteration.is_multiple_of((all / EVALUATIONS).max(1)) {
-                let begun = progress.seconds();
+                let paused = Instant::now();
                 let options = self.evaluation(report.iteration, false);
-                progress.evaluated(&evaluate(&*target, &mut trainer.sampler(), options)?.bounds);
-                evaluating += progress.seconds() - begun;
+                let bounds = evaluate(&*target, &mut trainer.sampler(), options)?.bounds;
+                let figures = Some(Figures::from(&bounds));
+                observer.notice(Event::Recorded(&Record { figures, ..Record::default() }));
+                evaluating += paused.elapsed().as_secs_f64();
             }
-            progress.stepped(&report);
         }
-        let seconds = progress.seconds() - evaluating;
+        let seconds = begun.elapsed().as_secs_f64() - evaluating;
         let finished = trainer.is_finished();
-        progress.finish(if finished { "evaluating" } else { "interrupted: evaluating what was learned" });
+        if !finished {
+            display.remark("interrupted: evaluating what was learned");
+        }
+        observer.notice(Event::Evaluating);
         let options = self.evaluation(trainer.state().iteration(), true);
         let evaluation = evaluate(&*target, &mut trainer.sampler(), options)?;
-        let outcome = Outcome::new(self.target, self.method, &trainer, seconds, &evaluation);
+        let outcome = self.outcome(&trainer, seconds, &evaluation);
+        observer.notice(Event::Ended(&outcome));
+        display.finish();
         let mut out = io::stdout().lock();
         if self.json {
             serde_json::to_writer(&mut out, &outcome).map_err(io::Error::from)?;
             writeln!(out)?;
         } else {
-            write!(out, "{outcome}")?;
+            write!(out, "{}", FinalTable { outcome: &outcome, folder: None })?;
         }
         Ok(if finished { ExitCode::SUCCESS } else { ExitCode::from(INTERRUPTED) })
+    }
+
+    /// What a training, its length in seconds, and its evaluation come to.
+    fn outcome(&self, trainer: &Trainer, seconds: f64, evaluation: &Evaluation) -> Outcome {
+        let (config, coverage) = (trainer.config(), evaluation.coverage.as_ref());
+        Outcome {
+            status: if trainer.is_finished() { Status::Finished } else { Status::Interrupted },
+            target: self.target.name().to_owned(),
+            method: self.method.name().to_owned(),
+            steps: config.grid.steps(),
+            batch: config.batch,
+            seed: config.seed,
+            iterations: trainer.state().iteration(),
+            seconds,
+            evaluations: trainer.state().evaluations(),
+            figures: Some(Figures::from(&evaluation.bounds)),
+            log_z_true: trainer.target().log_z(),
+            w2: evaluation.wasserstein2,
+            w2_floor: evaluation.wasserstein2_floor,
+            modes: coverage.map(|coverage| (coverage.reached, coverage.frequencies.len())),
+            modes_total_variation: coverage.map(|coverage| coverage.total_variation),
+            best_iteration: None,
+        }
     }
 
     fn config(&self) -> Config {

@@ -1,0 +1,187 @@
+//! What a run came to: a table for people.
+
+use std::fmt;
+use std::path::Path;
+
+use ebbtide_run::{Figures, Outcome, Status};
+
+use crate::words;
+
+/// So many coordinates of a point are enough to recognise it.
+const COORDINATES: usize = 6;
+
+/// The figures of a run that is over, with what they mean and how to go on.
+pub struct FinalTable<'a> {
+    /// What it came to.
+    pub outcome: &'a Outcome,
+    /// Where it is kept, if anywhere.
+    pub folder: Option<&'a Path>,
+}
+
+impl fmt::Display for FinalTable<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let Outcome { target, method, steps, seed, iterations, batch, seconds, .. } = self.outcome;
+        writeln!(
+            f,
+            "{target}, {method}, T = {steps}, seed {seed}: {iterations} iterations of {batch} in {seconds:.0} s"
+        )?;
+        self.status(f)?;
+        if let Some(figures) = &self.outcome.figures {
+            self.bounds(f, figures)?;
+        }
+        self.draws(f)?;
+        row(f, "E(x)", self.outcome.evaluations.to_string(), "evaluations of the density")
+    }
+}
+
+impl FinalTable<'_> {
+    /// What there is to say of a run that did not finish.
+    fn status(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match &self.outcome.status {
+            Status::Finished => Ok(()),
+            Status::Interrupted => match self.folder {
+                Some(folder) => writeln!(f, "interrupted; to go on: ebbtide resume {}", argument(folder)),
+                None => writeln!(f, "interrupted"),
+            },
+            Status::Diverged { at, reason, point } => {
+                writeln!(f, "diverged at iteration {at}: {}", words::printable(reason))?;
+                if !point.is_empty() {
+                    writeln!(f, "  the worst trajectory ends at x = {}", coordinates(point))?;
+                }
+                if self.outcome.figures.is_some() {
+                    writeln!(f, "  the figures are those of the last evaluation before")?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// What is known of log Z.
+    fn bounds(&self, f: &mut fmt::Formatter, figures: &Figures) -> fmt::Result {
+        let estimate = |value: f64, error: f64| format!("{value:.4} ± {error:.4}");
+        row(f, "ELBO", estimate(figures.elbo, figures.elbo_error), "lower bound on log Z")?;
+        let about = match self.outcome.log_z_true {
+            Some(truth) => format!("importance-weighted; the truth is {truth:.4}"),
+            None => "importance-weighted".to_owned(),
+        };
+        row(f, "log Z", estimate(figures.log_z, figures.log_z_error), &about)?;
+        if let (Some(eubo), Some(error)) = (figures.eubo, figures.eubo_error) {
+            row(f, "EUBO", estimate(eubo, error), "upper bound on log Z")?;
+        }
+        row(f, "ESS", format!("{:.1} %", 100.0 * figures.ess), "effective share of the samples")
+    }
+
+    /// What is known of the samples, and which weights they came from.
+    fn draws(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let outcome = self.outcome;
+        if let (Some(w2), Some(floor)) = (outcome.w2, outcome.w2_floor) {
+            let about = format!("2-Wasserstein distance; exact samples get {floor:.4}");
+            row(f, "W2", format!("{w2:.4}"), &about)?;
+        }
+        if let (Some((reached, all)), Some(variation)) = (outcome.modes, outcome.modes_total_variation) {
+            let about = format!("reached; shares are off by {:.1} % in total variation", 100.0 * variation);
+            row(f, "modes", format!("{reached} of {all}"), &about)?;
+        }
+        match outcome.best_iteration {
+            Some(best) => {
+                row(f, "best", format!("iteration {best}"), "whose weights are kept beside the last ones")
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+fn row(f: &mut fmt::Formatter, name: &str, value: String, about: &str) -> fmt::Result {
+    writeln!(f, "  {name:<8}{value:<20}{about}")
+}
+
+/// A point by its first coordinates.
+fn coordinates(point: &[f32]) -> String {
+    let first: Vec<String> = point.iter().take(COORDINATES).map(f32::to_string).collect();
+    match point.len().saturating_sub(COORDINATES) {
+        0 => format!("[{}]", first.join(", ")),
+        more => format!("[{}, … {more} more]", first.join(", ")),
+    }
+}
+
+/// A path as a shell takes it.
+fn argument(path: &Path) -> String {
+    let text = path.display().to_string();
+    let harmless = |letter: char| letter.is_alphanumeric() || "/._-+=:,@%".contains(letter);
+    if !text.is_empty() && text.chars().all(harmless) {
+        return text;
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(status: Status) -> Outcome {
+        Outcome {
+            status,
+            target: "25gmm".to_owned(),
+            method: "tb-tb".to_owned(),
+            steps: 5,
+            batch: 512,
+            seed: 0,
+            iterations: 1234,
+            seconds: 61.2,
+            evaluations: 631_808,
+            figures: Some(Figures {
+                elbo: -0.4312,
+                elbo_error: 0.0211,
+                eubo: Some(0.2123),
+                eubo_error: Some(0.0101),
+                log_z: -0.0312,
+                log_z_error: 0.0123,
+                ess: 0.7123,
+            }),
+            log_z_true: Some(0.0),
+            w2: None,
+            w2_floor: None,
+            modes: Some((24, 25)),
+            modes_total_variation: Some(0.061),
+            best_iteration: None,
+        }
+    }
+
+    fn shown(outcome: &Outcome) -> String {
+        FinalTable { outcome, folder: Some(Path::new("runs/a b")) }.to_string()
+    }
+
+    #[test]
+    fn a_finished_run_has_its_figures() {
+        assert_eq!(
+            shown(&outcome(Status::Finished)),
+            "25gmm, tb-tb, T = 5, seed 0: 1234 iterations of 512 in 61 s
+  ELBO    -0.4312 ± 0.0211    lower bound on log Z
+  log Z   -0.0312 ± 0.0123    importance-weighted; the truth is 0.0000
+  EUBO    0.2123 ± 0.0101     upper bound on log Z
+  ESS     71.2 %              effective share of the samples
+  modes   24 of 25            reached; shares are off by 6.1 % in total variation
+  E(x)    631808              evaluations of the density
+"
+        );
+    }
+
+    #[test]
+    fn an_interrupted_run_says_how_to_go_on() {
+        let interrupted = outcome(Status::Interrupted);
+        assert!(shown(&interrupted).contains("\ninterrupted; to go on: ebbtide resume 'runs/a b'\n"));
+        let nowhere = FinalTable { outcome: &interrupted, folder: None }.to_string();
+        assert!(nowhere.contains("\ninterrupted\n"), "{nowhere}");
+    }
+
+    #[test]
+    fn a_diverged_run_says_where() {
+        let (reason, point) = ("the generation loss is NaN".to_owned(), vec![0.5; 32]);
+        let mut diverged = outcome(Status::Diverged { at: 1235, reason, point });
+        let text = shown(&diverged);
+        assert!(text.contains("\ndiverged at iteration 1235: the generation loss is NaN\n"), "{text}");
+        assert!(text.contains("x = [0.5, 0.5, 0.5, 0.5, 0.5, 0.5, … 26 more]\n"), "{text}");
+        diverged.figures = None;
+        assert!(!shown(&diverged).contains("ELBO"));
+    }
+}
