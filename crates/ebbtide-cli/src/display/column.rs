@@ -158,8 +158,11 @@ impl Column {
                 Cell::new(format!("{done:>width$}/{all}", width = all.len()), Tone::Plain)
             }
             Self::Bar => Cell::new(bar(share), Tone::Plain),
-            // Rounded down: 100 % is when all is done.
-            Self::Percent => Cell::new(format!("{:.0} %", (100.0 * share).floor()), Tone::Plain),
+            // Rounded down: 100 % is when all is done. In whole numbers, where 29 of 100 are 29.
+            Self::Percent => {
+                let percent = 100 * u128::from(view.iteration) / u128::from(view.iterations.max(1));
+                Cell::new(format!("{percent} %"), Tone::Plain)
+            }
             Self::GenerationLoss => number(view.generation_loss, view.alarms.generation_loss),
             Self::DestructionLoss => number(view.destruction_loss, view.alarms.destruction_loss),
             Self::Elbo => number(figures.map(|figures| figures.elbo), view.alarms.elbo),

@@ -1,7 +1,7 @@
 //! How trainings are shown while they go on: a live table on a terminal, plain lines elsewhere. All on standard error.
 //!
 //! Training threads only add up what happened; a thread of its own looks at all runs some times a second and draws.
-//! A terminal that is stopped or slow therefore never holds up a training.
+//! A terminal that is stopped or slow therefore never holds up an iteration.
 
 mod alarm;
 mod board;

@@ -243,3 +243,17 @@ fn silence_costs_nothing_and_says_nothing() {
     display.remark("nobody hears this");
     display.finish();
 }
+
+#[test]
+fn percentages_are_whole_and_rounded_down() {
+    for (iteration, iterations, percent) in [(29, 100, 29), (24_999, 25_000, 99), (7, 7, 100), (0, 0, 0)] {
+        let cell = Column::Percent.cell(&View { iteration, iterations, ..view("a") });
+        assert_eq!(cell.text, format!("{percent} %"));
+    }
+}
+
+#[test]
+fn a_display_can_be_shared() {
+    fn shared<T: Send + Sync>() {}
+    shared::<Display>();
+}
