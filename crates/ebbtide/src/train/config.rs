@@ -134,6 +134,18 @@ impl ValidConfig {
         memory(&self.config, self.model.dim(), threads)
     }
 
+    /// The model after so many iterations: where the destruction bound rises over the training, it is part of the way up.
+    pub fn model_at(&self, iteration: u64) -> Model {
+        let mut model = self.model.clone();
+        if let (BoundSchedule::Rising, Corrections::Learned { bound, multiplier }) =
+            (self.config.destruction_bound, self.config.destruction)
+        {
+            let share = (iteration as f64 / self.config.iterations as f64).min(1.0) as f32;
+            model.destruction.corrections = Corrections::Learned { bound: share * bound, multiplier };
+        }
+        model
+    }
+
     /// The target it was checked against.
     pub fn target(&self) -> &Arc<dyn Target> {
         &self.target

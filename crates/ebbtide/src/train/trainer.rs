@@ -10,7 +10,6 @@ use super::replay::Drawn;
 use super::report::{Report, RestoreError, TrainError};
 use super::state::State;
 use crate::objective::{DestructionObjective, GenerationObjective};
-use crate::process::Corrections;
 use crate::stream::{Address, Purpose};
 use crate::target::{Target, TargetError, evaluate, evaluate_with_gradient};
 use crate::trajectory::{
@@ -167,12 +166,8 @@ impl Trainer {
     /// C₂ of the coming iteration, where it rises over the training. A function of the state alone, so that a
     /// restored training has the sampler that was saved.
     fn set_destruction_bound(&mut self) {
-        let config = self.valid.config();
-        if let (BoundSchedule::Rising, Corrections::Learned { bound, multiplier }) =
-            (config.destruction_bound, config.destruction)
-        {
-            let share = (self.state.iteration as f64 / config.iterations as f64).min(1.0) as f32;
-            let corrections = Corrections::Learned { bound: share * bound, multiplier };
+        if self.valid.config().destruction_bound == BoundSchedule::Rising {
+            let corrections = self.valid.model_at(self.state.iteration).destruction.corrections;
             self.differentiator.model_mut().destruction.corrections = corrections;
         }
     }
