@@ -1,0 +1,359 @@
+//! A configuration in the making: settings from files and arguments, later ones going before earlier ones.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ebbtide::objective::Method;
+use ebbtide::process::Grid;
+use ebbtide::target::NamedTarget;
+
+use super::document::{self, Entry};
+use super::value::{Mismatch, Value, nearest};
+use super::{CUSTOM, Keeping, Place, Problem, Problems, SETTINGS, Settings, Source, decided};
+
+/// What is said of settings that have no effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strictness {
+    /// They are problems: somebody expects something of them.
+    Strict,
+    /// Nothing: what has none here may have one for the next method of a sweep.
+    Lenient,
+}
+
+/// What a setting is a preset of. They are looked at first.
+const HEADS: [&str; 3] = ["target", "method", "steps"];
+
+/// Steps where nobody says how many.
+const STEPS: usize = 5;
+
+/// Settings gathered so far.
+#[derive(Clone, Debug, Default)]
+pub struct Draft {
+    sources: Vec<Source>,
+    entries: Vec<Entry>,
+    problems: Vec<Problem>,
+}
+
+impl Draft {
+    /// Nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a whole text in TOML, by the name of its file.
+    pub fn document(&mut self, name: &str, text: &str) {
+        let source = self.source(name, text);
+        match document::entries(source, text) {
+            Ok(entries) => self.entries.extend(entries),
+            Err(problems) => self.problems.extend(problems),
+        }
+    }
+
+    /// Adds `key=value`, as an argument has it. Words need no quotes.
+    pub fn argument(&mut self, name: &str, text: &str) {
+        let source = self.source(name, text);
+        match document::argument(source, text) {
+            Ok(entry) => self.entries.push(entry),
+            Err(problem) => self.problems.push(problem),
+        }
+    }
+
+    /// Adds the value of an argument of its own: `--steps 5`.
+    pub fn flag(&mut self, name: &str, key: &str, value: &str) {
+        let place = Place { source: self.source(name, value), span: 0..value.len() };
+        let value = if key == "target" { Value::Text(value.to_owned()) } else { document::value_of(value) };
+        self.add(Entry { path: key.to_owned(), key: place.clone(), table: place.clone(), place, value });
+    }
+
+    /// Adds an entry whose source this draft knows.
+    pub fn add(&mut self, entry: Entry) {
+        self.entries.push(entry);
+    }
+
+    /// Adds a text that entries may point into; answers with its number.
+    pub fn source(&mut self, name: &str, text: &str) -> usize {
+        self.sources.push(Source { name: name.to_owned(), text: text.to_owned() });
+        self.sources.len() - 1
+    }
+
+    /// The texts so far.
+    pub fn sources(&self) -> &[Source] {
+        &self.sources
+    }
+
+    /// Looks at everything together. All that is wrong is told at once.
+    pub fn resolve(self, strictness: Strictness) -> Result<Settings, Problems> {
+        let Self { sources, entries, problems } = self;
+        let mut given = BTreeMap::new();
+        for entry in entries {
+            given.insert(entry.path.clone(), entry);
+        }
+        let mut resolving = Resolving { given, problems, strictness };
+        match resolving.settings() {
+            Some(settings) if resolving.problems.is_empty() => Ok(settings),
+            _ => Err(Problems { sources, problems: resolving.problems }),
+        }
+    }
+}
+
+struct Resolving {
+    given: BTreeMap<String, Entry>,
+    problems: Vec<Problem>,
+    strictness: Strictness,
+}
+
+impl Resolving {
+    fn settings(&mut self) -> Option<Settings> {
+        self.unknown();
+        let target = self.target();
+        let method = self.method();
+        let steps = self.steps();
+        // Without these there are no presets, and without presets nothing to say about the rest.
+        let mut settings = Settings::preset(target?, method?, steps?);
+        self.fill(&mut settings);
+        if !self.problems.is_empty() {
+            return None;
+        }
+        self.grid(&settings);
+        self.agreement(&settings);
+        self.idle(&settings);
+        self.keeping(&settings.keeping);
+        self.training(&settings);
+        Some(settings)
+    }
+
+    /// Names that no setting has. A table that does not exist is one problem, not one for each of its keys.
+    fn unknown(&mut self) {
+        let known = |path: &str| HEADS.contains(&path) || SETTINGS.iter().any(|setting| setting.key == path);
+        let tables: BTreeSet<&str> =
+            SETTINGS.iter().filter_map(|setting| Some(setting.key.split_once('.')?.0)).collect();
+        let mut told = BTreeSet::new();
+        for entry in self.given.values().filter(|entry| !known(&entry.path)) {
+            let outer = entry.path.split('.').next().unwrap_or_default();
+            let is_table = entry.path != outer;
+            if is_table && !tables.contains(outer) && !HEADS.contains(&outer) {
+                if told.insert(outer.to_owned()) {
+                    let problem = Problem::new(format!("there is no table named `{outer}`"));
+                    self.problems.push(meant(
+                        problem.at(entry.table.clone(), "unknown table"),
+                        nearest(outer, tables.iter().copied()),
+                    ));
+                }
+                continue;
+            }
+            if tables.contains(entry.path.as_str()) {
+                let problem = Problem::new(format!("`{}` is a table of settings", entry.path));
+                let help =
+                    format!("write `{}.… = …`, or a line `[{}]` before its settings", entry.path, entry.path);
+                self.problems.push(problem.at(entry.place.clone(), "not a table").help(help));
+                continue;
+            }
+            let problem = Problem::new(format!("there is no setting named `{}`", entry.path));
+            let problem = problem.at(entry.key.clone(), "unknown setting");
+            self.problems.push(meant(problem, nearest_key(&entry.path)));
+        }
+    }
+
+    fn target(&mut self) -> Option<NamedTarget> {
+        let Some(entry) = self.given.get("target") else {
+            let help = "name one, as in `ebbtide train 25gmm`, or write `target = \"25gmm\"`; `ebbtide targets` lists them";
+            self.problems.push(Problem::new("nothing says what to sample").help(help));
+            return None;
+        };
+        let parsed = match &entry.value {
+            Value::Text(name) => name.parse::<NamedTarget>(),
+            other => other.to_string().parse(),
+        };
+        parsed
+            .map_err(|unknown| {
+                let problem = Problem::new(format!("there is no target named {:?}", unknown.given));
+                let all = NamedTarget::ALL.map(NamedTarget::name).join(", ");
+                let help = match unknown.nearest {
+                    Some(nearest) => format!("did you mean `{nearest}`? The targets are {all}"),
+                    None => format!("the targets are {all}"),
+                };
+                self.problems.push(problem.at(entry.place.clone(), "unknown target").help(help));
+            })
+            .ok()
+    }
+
+    /// The method, `None` inside for a custom one.
+    fn method(&mut self) -> Option<Option<Method>> {
+        let Some(entry) = self.given.get("method") else { return Some(Some(Method::TbTb)) };
+        let parsed = match &entry.value {
+            Value::Text(name) if name == CUSTOM => return Some(None),
+            Value::Text(name) => name.parse::<Method>(),
+            other => other.to_string().parse(),
+        };
+        parsed
+            .map(Some)
+            .map_err(|_| {
+                let names = Method::ALL.map(Method::name);
+                let problem = Problem::new(format!("there is no method named {}", entry.value));
+                let problem = problem.at(entry.place.clone(), "unknown method");
+                let given = entry.value.text().unwrap_or_default().to_lowercase();
+                let all =
+                    format!("the methods are {}, and {CUSTOM} for any other combination", names.join(", "));
+                let help = match nearest(&given, names) {
+                    Some(nearest) => format!("did you mean `{nearest}`? {}", capitalised(&all)),
+                    None => all,
+                };
+                self.problems.push(problem.help(help));
+            })
+            .ok()
+    }
+
+    /// The number of steps; that of the grid's times, if those are given.
+    fn steps(&mut self) -> Option<usize> {
+        let times = match self.given.get("grid").map(|entry| &entry.value) {
+            Some(Value::List(times)) => Some(times.len().saturating_sub(1)),
+            _ => None,
+        };
+        let Some(entry) = self.given.get("steps") else { return Some(times.unwrap_or(STEPS)) };
+        entry
+            .value
+            .whole()
+            .map_err(|mismatch| {
+                let problem = mismatched(entry, &mismatch);
+                self.problems.push(problem);
+            })
+            .ok()
+    }
+
+    /// Takes over what is given.
+    fn fill(&mut self, settings: &mut Settings) {
+        for setting in SETTINGS {
+            let Some(entry) = self.given.get(setting.key) else { continue };
+            if let Err(mismatch) = (setting.read)(settings, &entry.value) {
+                let problem = mismatched(entry, &mismatch);
+                self.problems.push(problem);
+            }
+        }
+        let usual = Keeping::new(settings.config.iterations);
+        if !self.given.contains_key("evaluation.every") {
+            settings.keeping.evaluate_every = usual.evaluate_every;
+        }
+        if !self.given.contains_key("metrics.every") {
+            settings.keeping.record_every = usual.record_every;
+        }
+    }
+
+    /// Times and number of steps must agree, where both are given.
+    fn grid(&mut self, settings: &Settings) {
+        let (Some(steps), Some(grid)) = (self.given.get("steps"), self.given.get("grid")) else { return };
+        if let (Grid::Given(times), Ok(count)) = (&settings.config.grid, steps.value.whole::<usize>())
+            && times.len().saturating_sub(1) != count
+        {
+            let message = format!(
+                "a grid of {} times has {} steps, not {count}",
+                times.len(),
+                times.len().saturating_sub(1)
+            );
+            let problem = Problem::new(message).at(steps.place.clone(), "so many steps");
+            self.problems.push(problem.at(grid.place.clone(), "so many times").help("leave `steps` out"));
+        }
+    }
+
+    /// A method that is named must be the one that is set.
+    fn agreement(&mut self, settings: &Settings) {
+        let Some(method) = settings.method else { return };
+        let usual = Settings::preset(settings.target, Some(method), settings.steps());
+        for (key, _) in decided(method, &settings.config).into_iter().filter(|(_, agrees)| !agrees) {
+            let setting =
+                SETTINGS.iter().find(|setting| setting.key == key).expect("methods decide settings");
+            let message = format!("the method is {method}, and with it {key} is {}", (setting.write)(&usual));
+            let mut problem = Problem::new(message);
+            if let Some(entry) = self.given.get(key) {
+                problem = problem.at(entry.place.clone(), "something else");
+            }
+            if let Some(entry) = self.given.get("method") {
+                problem = problem.at(entry.place.clone(), "the method");
+            }
+            let help = format!("leave `{key}` out, or set method = \"{CUSTOM}\" to combine as you like");
+            self.problems.push(problem.help(help));
+        }
+    }
+
+    fn idle(&mut self, settings: &Settings) {
+        if self.strictness == Strictness::Lenient {
+            return;
+        }
+        for setting in SETTINGS {
+            let Some(entry) = self.given.get(setting.key) else { continue };
+            if let Some(reason) = (setting.idle)(settings) {
+                let problem = Problem::new(format!("`{}` has no effect: {reason}", setting.key));
+                self.problems.push(problem.at(entry.key.clone(), "no effect").help("leave it out"));
+            }
+        }
+    }
+
+    fn keeping(&mut self, keeping: &Keeping) {
+        let wrong = [
+            ("evaluation.samples", keeping.samples == 0, "at least 1"),
+            ("evaluation.samples", keeping.samples > 1 << 20, "at most 1048576"),
+            ("metrics.every", keeping.record_every == 0, "at least 1"),
+            ("evaluation.explosion", keeping.explosion.is_nan() || keeping.explosion <= 0.0, "above 0"),
+            (
+                "checkpoint.seconds",
+                !(keeping.save_seconds >= 0.0 && keeping.save_seconds <= 1e9),
+                "a number of seconds, 0 or above",
+            ),
+        ];
+        for (key, is_wrong, range) in wrong {
+            if let (true, Some(entry)) = (is_wrong, self.given.get(key)) {
+                let message = format!("{key} is {}, but must be {range}", entry.value);
+                self.problems.push(Problem::new(message).at(entry.place.clone(), format!("must be {range}")));
+            }
+        }
+    }
+
+    /// What the training itself has to say.
+    fn training(&mut self, settings: &Settings) {
+        for error in settings.config.check(&*settings.built_target()) {
+            let mut problem = Problem::new(error.to_string());
+            for key in error.settings() {
+                if let Some(entry) = self.given.get(*key) {
+                    problem = problem.at(entry.place.clone(), *key);
+                }
+            }
+            if problem.places.is_empty()
+                && let Some(entry) = self.given.get("method").or_else(|| self.given.get("target"))
+            {
+                let label = format!("this decides {}", error.settings().join(" and "));
+                problem = problem.at(entry.place.clone(), label);
+            }
+            self.problems.push(problem);
+        }
+    }
+}
+
+fn mismatched(entry: &Entry, mismatch: &Mismatch) -> Problem {
+    let message = format!("{} is {}, but must be {}", entry.path, entry.value, mismatch.wanted);
+    let problem = Problem::new(message).at(entry.place.clone(), format!("not {}", mismatch.wanted));
+    match mismatch.nearest {
+        Some(nearest) => problem.help(format!("did you mean \"{nearest}\"?")),
+        None => problem,
+    }
+}
+
+fn meant(problem: Problem, nearest: Option<&str>) -> Problem {
+    match nearest {
+        Some(nearest) => problem.help(format!("did you mean `{nearest}`?")),
+        None => problem.help("`ebbtide config TARGET` prints all settings"),
+    }
+}
+
+/// The setting most like an unknown one: by its whole name, or by its last word alone where the table was left out.
+fn nearest_key(path: &str) -> Option<&'static str> {
+    let keys = || SETTINGS.iter().map(|setting| setting.key);
+    if !path.contains('.')
+        && let Some(key) = keys().find(|key| key.rsplit_once('.').is_some_and(|(_, last)| last == path))
+    {
+        return Some(key);
+    }
+    nearest(path, keys().chain(HEADS))
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}

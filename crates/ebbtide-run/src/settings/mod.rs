@@ -1,0 +1,141 @@
+//! Settings: what a run is asked for, from files and arguments, checked as a whole before anything starts.
+
+mod document;
+mod draft;
+mod print;
+mod problem;
+mod table;
+mod value;
+
+use std::sync::Arc;
+
+use ebbtide::objective::Method;
+use ebbtide::process::{Corrections, GenerationVariance};
+use ebbtide::target::{NamedTarget, Target};
+use ebbtide::train::{Config, ConfigError, ValidConfig};
+
+pub use document::{Entry, entries};
+pub use draft::{Draft, Strictness};
+pub use problem::{Place, Problem, Problems, Source};
+pub use table::{SETTINGS, Setting};
+pub use value::{Mismatch, Value, nearest};
+
+/// All that is asked of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// What is sampled.
+    pub target: NamedTarget,
+    /// How the two processes learn; `None` for a combination that has no name.
+    pub method: Option<Method>,
+    /// The training.
+    pub config: Config,
+    /// What is kept of it.
+    pub keeping: Keeping,
+}
+
+/// How closely a run is watched.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Keeping {
+    /// Iterations from one evaluation to the next; 0 for none before the end.
+    pub evaluate_every: u64,
+    /// Trajectories of an evaluation.
+    pub samples: usize,
+    /// By how many times 1 + its size a bound may fall behind the best.
+    pub explosion: f64,
+    /// Iterations from one line of metrics to the next.
+    pub record_every: u64,
+    /// Seconds from one checkpoint to the next.
+    pub save_seconds: f64,
+}
+
+impl Keeping {
+    /// For a training of so many iterations: fifty evaluations, five lines for each.
+    pub fn new(iterations: u64) -> Self {
+        let evaluate_every = (iterations / 50).max(1);
+        Self {
+            evaluate_every,
+            samples: 2048,
+            explosion: 1e6,
+            record_every: (evaluate_every / 5).max(1),
+            save_seconds: 60.0,
+        }
+    }
+}
+
+impl Settings {
+    /// The presets for a target and a method. Without a method, those of `tb-tb`, to be changed.
+    pub fn preset(target: NamedTarget, method: Option<Method>, steps: usize) -> Self {
+        let config = Config::preset(target, method.unwrap_or(Method::TbTb), steps);
+        let keeping = Keeping::new(config.iterations);
+        Self { target, method, config, keeping }
+    }
+
+    /// Steps of a trajectory.
+    pub fn steps(&self) -> usize {
+        self.config.grid.steps()
+    }
+
+    /// Name of the method, `custom` if it has none.
+    pub fn method_name(&self) -> &'static str {
+        self.method.map_or(CUSTOM, Method::name)
+    }
+
+    /// `25gmm-tb-tb-T5-s0`: what tells a run from its neighbours.
+    pub fn name(&self) -> String {
+        format!("{}-{}-T{}-s{}", self.target, self.method_name(), self.steps(), self.config.seed)
+    }
+
+    /// Ready to train, target included.
+    pub fn validate(&self) -> Result<ValidConfig, ConfigError> {
+        self.config.validate(self.built_target())
+    }
+
+    /// The target itself.
+    pub fn built_target(&self) -> Arc<dyn Target> {
+        self.target.build().into()
+    }
+
+    /// The first setting in which the two differ, with both values, but for those in `except`. What has no effect in
+    /// either makes no difference.
+    pub fn difference(&self, other: &Self, except: &[&str]) -> Option<Difference> {
+        let row = |key: &'static str, ours: String, theirs: String| Difference { key, ours, theirs };
+        let heads = [
+            row("target", self.target.to_string(), other.target.to_string()),
+            row("method", self.method_name().to_owned(), other.method_name().to_owned()),
+            row("steps", self.steps().to_string(), other.steps().to_string()),
+        ];
+        let counts = |setting: &&Setting| {
+            let idle = (setting.idle)(self).is_some() && (setting.idle)(other).is_some();
+            !idle && !except.contains(&setting.key)
+        };
+        let rest = SETTINGS.iter().filter(counts);
+        let rest = rest.map(|setting| row(setting.key, (setting.write)(self), (setting.write)(other)));
+        heads.into_iter().chain(rest).find(|difference| difference.ours != difference.theirs)
+    }
+}
+
+/// The method of a combination that has no name.
+const CUSTOM: &str = "custom";
+
+/// A setting that two runs do not share.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// Its name.
+    pub key: &'static str,
+    /// Its value in the one.
+    pub ours: String,
+    /// Its value in the other.
+    pub theirs: String,
+}
+
+/// What a method decides, setting by setting: name, whether it agrees.
+fn decided(method: Method, config: &Config) -> [(&'static str, bool); 4] {
+    let learns_destruction = config.destruction != Corrections::Fixed;
+    let learns_variance = config.generation_variance != GenerationVariance::Fixed;
+    [
+        ("generation.objective", config.generation_objective == method.generation()),
+        ("generation.variance", learns_variance == method.learns_variance()),
+        ("destruction.process", learns_destruction == method.destruction().is_some()),
+        ("destruction.objective", config.destruction_objective == method.destruction()),
+    ]
+}

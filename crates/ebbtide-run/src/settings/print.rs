@@ -1,0 +1,87 @@
+//! A configuration as a file: every setting with its value and a comment, ready to edit.
+
+use std::fmt::Write;
+
+use super::{SETTINGS, Settings};
+
+/// What each table is about.
+const TABLES: &[(&str, &str)] = &[
+    ("generation", "The way to a sample."),
+    ("destruction", "The way back to the origin."),
+    ("network", "The network that gives both their corrections."),
+    ("optimisation", "Gradients to steps."),
+    ("replay", "Trajectories worth another look."),
+    ("exploration", "Noise added to training trajectories."),
+    ("local-search", "Langevin chains that look for better end points."),
+    ("evaluation", "How good the sampler is, and how often that is asked."),
+    ("metrics", "The curves of metrics.jsonl."),
+    ("checkpoint", "What a resumed run begins with."),
+];
+
+const COMMENT_WIDTH: usize = 100;
+
+impl Settings {
+    /// The whole configuration in TOML, with comments. Reading it gives the same settings; those that have no effect are
+    /// commented out.
+    pub fn to_toml(&self) -> String {
+        let mut text = String::new();
+        let methods = ebbtide::objective::Method::ALL.map(ebbtide::objective::Method::name).join(", ");
+        comment(&mut text, "What is sampled. `ebbtide targets` lists the names.");
+        line(&mut text, "", "target", &format!("\"{}\"", self.target));
+        let about = format!(
+            "How the two processes learn: {methods}; or \"custom\", and then the settings below decide."
+        );
+        comment(&mut text, &about);
+        line(&mut text, "", "method", &format!("\"{}\"", self.method_name()));
+        comment(&mut text, "Steps from the origin to a sample.");
+        line(&mut text, "", "steps", &self.steps().to_string());
+        // What has no effect is not read again, so it stands as it usually would.
+        let usual = Self::preset(self.target, self.method, self.steps());
+        let mut table = "";
+        for setting in SETTINGS {
+            let (of, key) = setting.key.rsplit_once('.').unwrap_or(("", setting.key));
+            if of != table {
+                table = of;
+                text.push('\n');
+                let about = TABLES.iter().find(|(name, _)| *name == of).map_or("", |(_, about)| about);
+                comment(&mut text, about);
+                let _ = writeln!(text, "[{of}]");
+            }
+            comment(&mut text, setting.about);
+            match (setting.idle)(self) {
+                None => line(&mut text, "", key, &(setting.write)(self)),
+                Some(reason) => {
+                    comment(&mut text, &format!("(No effect: {reason}.)"));
+                    line(&mut text, "# ", key, &(setting.write)(&usual));
+                }
+            }
+        }
+        text
+    }
+}
+
+fn line(text: &mut String, prefix: &str, key: &str, value: &str) {
+    let _ = writeln!(text, "{prefix}{key} = {value}");
+}
+
+/// A comment of as many lines as it takes.
+fn comment(text: &mut String, about: &str) {
+    for paragraph in about.lines() {
+        let mut length = 0;
+        for word in paragraph.split(' ') {
+            let width = word.chars().count() + 1;
+            if length > 0 && length + width > COMMENT_WIDTH {
+                text.push('\n');
+                length = 0;
+            }
+            if length == 0 {
+                text.push('#');
+                length = 1;
+            }
+            text.push(' ');
+            text.push_str(word);
+            length += width;
+        }
+        text.push('\n');
+    }
+}

@@ -1,0 +1,93 @@
+//! What is wrong with a configuration, and where it says so.
+
+use std::fmt;
+use std::ops::Range;
+
+/// A text that settings came from: a file, or an argument.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// Path of the file, or name of the argument.
+    pub name: String,
+    /// All of the text.
+    pub text: String,
+}
+
+/// A part of a source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Index into [`Problems::sources`].
+    pub source: usize,
+    /// Bytes of its text.
+    pub span: Range<usize>,
+}
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// What is wrong, in a sentence.
+    pub message: String,
+    /// Where, each place with a few words for its caret. Empty if it is nowhere to be seen: something is missing.
+    pub places: Vec<(Place, String)>,
+    /// What to try.
+    pub help: Option<String>,
+}
+
+impl Problem {
+    /// A problem without a place.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), places: Vec::new(), help: None }
+    }
+
+    /// Points to a place.
+    pub fn at(mut self, place: Place, label: impl Into<String>) -> Self {
+        self.places.push((place, label.into()));
+        self
+    }
+
+    /// Says what to try.
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+/// All that is wrong with a configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problems {
+    /// The texts that it was made from.
+    pub sources: Vec<Source>,
+    /// At least one.
+    pub problems: Vec<Problem>,
+}
+
+impl Problems {
+    /// Line and column of a place, from 1.
+    pub fn line_and_column(&self, place: &Place) -> (usize, usize) {
+        let text = self.sources.get(place.source).map_or("", |source| &source.text);
+        let before = text.get(..place.span.start).unwrap_or(text);
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
+    }
+}
+
+impl fmt::Display for Problems {
+    /// One line for each problem, as compilers write them: `file:line:column: message`.
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        for (i, problem) in self.problems.iter().enumerate() {
+            if i > 0 {
+                writeln!(f)?;
+            }
+            if let Some((place, _)) = problem.places.first() {
+                let (line, column) = self.line_and_column(place);
+                write!(f, "{}:{line}:{column}: ", self.sources[place.source].name)?;
+            }
+            f.write_str(&problem.message)?;
+            if let Some(help) = &problem.help {
+                write!(f, " ({help})")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Problems {}

@@ -1,0 +1,552 @@
+//! Every setting: its name, what it means, how it is read and written.
+
+use ebbtide::network::Backbone;
+use ebbtide::objective::{DestructionObjective, GenerationObjective};
+use ebbtide::process::{Corrections, GenerationVariance, Grid, Multiplier};
+use ebbtide::train::{
+    Arrangement, BoundSchedule, CorrectionReference, ExplorationForm, LikelihoodSource, LocalSearch, Schedule,
+};
+
+use super::Settings;
+use super::value::{Mismatch, Value};
+
+/// A setting: a row of the configuration.
+pub struct Setting {
+    /// Its name, tables joined by dots.
+    pub key: &'static str,
+    /// What it means, for a comment.
+    pub about: &'static str,
+    /// Takes a value over.
+    pub(super) read: fn(&mut Settings, &Value) -> Result<(), Mismatch>,
+    /// The value in TOML. Where the setting is idle, what it would be.
+    pub(super) write: fn(&Settings) -> String,
+    /// Why the setting has no effect, if it has none.
+    pub(super) idle: fn(&Settings) -> Option<&'static str>,
+}
+
+impl Setting {
+    const fn new(
+        key: &'static str,
+        about: &'static str,
+        read: fn(&mut Settings, &Value) -> Result<(), Mismatch>,
+        write: fn(&Settings) -> String,
+    ) -> Self {
+        Self { key, about, read, write, idle: |_| None }
+    }
+
+    const fn idle_if(mut self, idle: fn(&Settings) -> Option<&'static str>) -> Self {
+        self.idle = idle;
+        self
+    }
+}
+
+const VARIANCES: &[(&str, bool)] = &[("fixed", false), ("learned", true)];
+
+const GENERATION_OBJECTIVES: &[(&str, GenerationObjective)] = &[
+    ("trajectory-balance", GenerationObjective::TrajectoryBalance),
+    ("var-grad", GenerationObjective::VarGrad),
+    ("reverse-kl", GenerationObjective::ReverseKl),
+];
+
+const DESTRUCTION_OBJECTIVES: &[(&str, Option<DestructionObjective>)] = &[
+    ("none", None),
+    ("trajectory-balance", Some(DestructionObjective::TrajectoryBalance)),
+    ("var-grad", Some(DestructionObjective::VarGrad)),
+    ("trajectory-likelihood", Some(DestructionObjective::TrajectoryLikelihood)),
+];
+
+const SOURCES: &[(&str, LikelihoodSource)] =
+    &[("fresh", LikelihoodSource::Fresh), ("generated", LikelihoodSource::Generated)];
+
+const BOUND_SCHEDULES: &[(&str, BoundSchedule)] =
+    &[("constant", BoundSchedule::Constant), ("rising", BoundSchedule::Rising)];
+
+const MULTIPLIERS: &[(&str, bool)] = &[("bounded", false), ("exponential", true)];
+
+const BACKBONES: &[(&str, Backbone)] = &[("shared", Backbone::Shared), ("separate", Backbone::Separate)];
+
+const ARRANGEMENTS: &[(&str, Arrangement)] =
+    &[("separate", Arrangement::Separate), ("single", Arrangement::Single)];
+
+const REFERENCES: &[(&str, CorrectionReference)] =
+    &[("buffer", CorrectionReference::Buffer), ("batch", CorrectionReference::Batch)];
+
+const FORMS: &[(&str, bool)] = &[("variance-rate", false), ("step-deviation", true)];
+
+const SCHEDULES: &[(&str, Schedule)] = &[("every", Schedule::Every), ("alternating", Schedule::Alternating)];
+
+const GRIDS: &[(&str, bool)] = &[("uniform", false), ("harmonic", true)];
+
+/// C₁ where no preset says otherwise.
+const EXPONENTIAL_BOUND: f32 = 4.0;
+const CORRECTION_BOUND: f32 = 0.9;
+const EXPLORATION_SCALE: f64 = 100.0;
+
+/// All settings that a preset fills in, in the order in which they are written and read. What they are presets *of* (target, method,
+/// steps) comes before them.
+pub const SETTINGS: &[Setting] = &[
+    Setting::new(
+        "grid",
+        "How time is divided: \"uniform\", \"harmonic\" (steps of length 1 : 1/2 : 1/3 : …), or the times themselves, as in [0.0, 0.5, 1.0].",
+        |s, v| {
+            let steps = s.config.grid.steps();
+            s.config.grid = match v {
+                Value::List(times) => Grid::Given(times.iter().map(Value::number).collect::<Result<_, _>>()?),
+                _ if v.choice(GRIDS)? => Grid::Harmonic(steps),
+                _ => Grid::Uniform(steps),
+            };
+            Ok(())
+        },
+        |s| match &s.config.grid {
+            Grid::Uniform(_) => quoted("uniform"),
+            Grid::Harmonic(_) => quoted("harmonic"),
+            Grid::Given(times) => format!("{times:?}"),
+        },
+    ),
+    Setting::new(
+        "iterations",
+        "How many iterations. Schedules (exploration, learning rates) do not depend on it.",
+        |s, v| set(&mut s.config.iterations, v.whole()),
+        |s| s.config.iterations.to_string(),
+    ),
+    Setting::new(
+        "batch",
+        "Trajectories of each update.",
+        |s, v| set(&mut s.config.batch, v.whole()),
+        |s| s.config.batch.to_string(),
+    ),
+    Setting::new(
+        "seed",
+        "Names all random streams: the same seed gives the same bits, on any number of threads.",
+        |s, v| set(&mut s.config.seed, v.whole()),
+        |s| s.config.seed.to_string(),
+    ),
+    Setting::new(
+        "sigma-squared",
+        "σ², the variance that generation would gather over the whole time if nothing were learned.",
+        |s, v| set(&mut s.config.sigma_squared, single(v)),
+        |s| float(s.config.sigma_squared),
+    ),
+    Setting::new(
+        "drift-bound",
+        "The largest drift let through, in absolute value.",
+        |s, v| set(&mut s.config.drift_bound, single(v)),
+        |s| float(s.config.drift_bound),
+    ),
+    Setting::new(
+        "target-network",
+        "τ: how fast the lagging networks that each loss sees of the other process follow the live ones; \"off\" for no lag.",
+        |s, v| {
+            s.config.target_network = match v {
+                Value::Text(text) if text == "off" => None,
+                _ => Some(single(v).map_err(|_| Mismatch { wanted: "a number, or \"off\"".to_owned(), nearest: None })?),
+            };
+            Ok(())
+        },
+        |s| s.config.target_network.map_or_else(|| quoted("off"), float),
+    ),
+    Setting::new(
+        "schedule",
+        "What an iteration consists of: \"every\" kind of update, or \"alternating\" ones (forward in even iterations, backward in odd ones).",
+        |s, v| set(&mut s.config.schedule, v.choice(SCHEDULES)),
+        |s| name(SCHEDULES, s.config.schedule),
+    ),
+    Setting::new(
+        "generation.objective",
+        "How the generation process learns: \"trajectory-balance\", \"var-grad\" or \"reverse-kl\". Decided by the method.",
+        |s, v| set(&mut s.config.generation_objective, v.choice(GENERATION_OBJECTIVES)),
+        |s| name(GENERATION_OBJECTIVES, s.config.generation_objective),
+    ),
+    Setting::new(
+        "generation.variance",
+        "\"learned\" or \"fixed\". Decided by the method.",
+        |s, v| {
+            s.config.generation_variance = match (v.choice(VARIANCES)?, s.config.generation_variance) {
+                (false, _) => GenerationVariance::Fixed,
+                (true, GenerationVariance::Fixed) => GenerationVariance::Learned { bound: EXPONENTIAL_BOUND },
+                (true, learned) => learned,
+            };
+            Ok(())
+        },
+        |s| name(VARIANCES, s.config.generation_variance != GenerationVariance::Fixed),
+    ),
+    Setting::new(
+        "generation.variance-bound",
+        "C₁: the variance is multiplied by something between e^−C₁ and e^C₁.",
+        |s, v| match &mut s.config.generation_variance {
+            GenerationVariance::Learned { bound } => set(bound, single(v)),
+            GenerationVariance::Fixed => single(v).map(drop),
+        },
+        |s| match s.config.generation_variance {
+            GenerationVariance::Learned { bound } => float(bound),
+            GenerationVariance::Fixed => float(EXPONENTIAL_BOUND),
+        },
+    )
+    .idle_if(|s| {
+        (s.config.generation_variance == GenerationVariance::Fixed).then_some("generation.variance = \"fixed\"")
+    }),
+    Setting::new(
+        "destruction.process",
+        "\"learned\" or \"fixed\" (the Brownian bridge). Decided by the method.",
+        |s, v| {
+            s.config.destruction = match (v.choice(VARIANCES)?, s.config.destruction) {
+                (false, _) => Corrections::Fixed,
+                (true, Corrections::Fixed) => {
+                    Corrections::Learned { bound: CORRECTION_BOUND, multiplier: Multiplier::Bounded }
+                }
+                (true, learned) => learned,
+            };
+            Ok(())
+        },
+        |s| name(VARIANCES, s.config.destruction != Corrections::Fixed),
+    ),
+    Setting::new(
+        "destruction.objective",
+        "How the destruction process learns: \"trajectory-balance\", \"var-grad\", \"trajectory-likelihood\", or \"none\" if it is fixed. Decided by the method.",
+        |s, v| set(&mut s.config.destruction_objective, v.choice(DESTRUCTION_OBJECTIVES)),
+        |s| name(DESTRUCTION_OBJECTIVES, s.config.destruction_objective),
+    ),
+    Setting::new(
+        "destruction.bound",
+        "C₂: mean and variance are multiplied by something between 1 − C₂ and 1 + C₂.",
+        |s, v| match &mut s.config.destruction {
+            Corrections::Learned { bound, .. } => set(bound, single(v)),
+            Corrections::Fixed => single(v).map(drop),
+        },
+        |s| match s.config.destruction {
+            Corrections::Learned { bound, .. } => float(bound),
+            Corrections::Fixed => float(CORRECTION_BOUND),
+        },
+    )
+    .idle_if(fixed_destruction),
+    Setting::new(
+        "destruction.bound-schedule",
+        "Whether C₂ is \"constant\" or \"rising\" from 0 over the training.",
+        |s, v| set(&mut s.config.destruction_bound, v.choice(BOUND_SCHEDULES)),
+        |s| name(BOUND_SCHEDULES, s.config.destruction_bound),
+    )
+    .idle_if(fixed_destruction),
+    Setting::new(
+        "destruction.multiplier",
+        "The factor of the variance: \"bounded\" by C₂, or \"exponential\" as in generation.",
+        |s, v| {
+            let exponential = v.choice(MULTIPLIERS)?;
+            if let Corrections::Learned { multiplier, .. } = &mut s.config.destruction {
+                *multiplier = match exponential {
+                    true => Multiplier::Exponential { bound: EXPONENTIAL_BOUND },
+                    false => Multiplier::Bounded,
+                };
+            }
+            Ok(())
+        },
+        |s| name(MULTIPLIERS, exponential_bound(s).is_some()),
+    )
+    .idle_if(fixed_destruction),
+    Setting::new(
+        "destruction.multiplier-bound",
+        "C₁ of the exponential factor.",
+        |s, v| match &mut s.config.destruction {
+            Corrections::Learned { multiplier: Multiplier::Exponential { bound }, .. } => set(bound, single(v)),
+            _ => single(v).map(drop),
+        },
+        |s| float(exponential_bound(s).unwrap_or(EXPONENTIAL_BOUND)),
+    )
+    .idle_if(|s| match exponential_bound(s) {
+        Some(_) => None,
+        None => fixed_destruction(s).or(Some("destruction.multiplier = \"bounded\"")),
+    }),
+    Setting::new(
+        "destruction.likelihood-source",
+        "What trajectory likelihood learns from: \"fresh\" batches, or all \"generated\" ones, replayed included.",
+        |s, v| set(&mut s.config.likelihood_source, v.choice(SOURCES)),
+        |s| name(SOURCES, s.config.likelihood_source),
+    )
+    .idle_if(|s| {
+        let likelihood = s.config.destruction_objective == Some(DestructionObjective::TrajectoryLikelihood);
+        (!likelihood).then_some("destruction.objective is not \"trajectory-likelihood\"")
+    }),
+    Setting::new(
+        "network.width",
+        "Features of each layer.",
+        |s, v| set(&mut s.config.network.width, v.whole()),
+        |s| s.config.network.width.to_string(),
+    ),
+    Setting::new(
+        "network.depth",
+        "Layers of the backbone.",
+        |s, v| set(&mut s.config.network.depth, v.whole()),
+        |s| s.config.network.depth.to_string(),
+    ),
+    Setting::new(
+        "network.backbone",
+        "\"shared\" by both processes, or \"separate\".",
+        |s, v| set(&mut s.config.network.backbone, v.choice(BACKBONES)),
+        |s| name(BACKBONES, s.config.network.backbone),
+    ),
+    Setting::new(
+        "optimisation.arrangement",
+        "\"separate\" optimisers for the two processes, or a \"single\" one for the sum of their losses.",
+        |s, v| set(&mut s.config.optimisation.arrangement, v.choice(ARRANGEMENTS)),
+        |s| name(ARRANGEMENTS, s.config.optimisation.arrangement),
+    ),
+    Setting::new(
+        "optimisation.generation-rate",
+        "Learning rate of the generation process.",
+        |s, v| set(&mut s.config.optimisation.generation_rate, v.number()),
+        |s| float(s.config.optimisation.generation_rate),
+    ),
+    Setting::new(
+        "optimisation.destruction-rate",
+        "Learning rate of the destruction process.",
+        |s, v| set(&mut s.config.optimisation.destruction_rate, v.number()),
+        |s| float(s.config.optimisation.destruction_rate),
+    )
+    .idle_if(|s| {
+        let single = s.config.optimisation.arrangement == Arrangement::Single;
+        single.then_some("optimisation.arrangement = \"single\"").or_else(|| fixed_destruction(s))
+    }),
+    Setting::new(
+        "optimisation.log-z-rate",
+        "Learning rate of log Ẑ, where trajectory balance learns it.",
+        |s, v| set(&mut s.config.optimisation.log_z_rate, v.number()),
+        |s| float(s.config.optimisation.log_z_rate),
+    )
+    .idle_if(|s| {
+        let learned = s.config.generation_objective == GenerationObjective::TrajectoryBalance;
+        (!learned).then_some("generation.objective is not \"trajectory-balance\"")
+    }),
+    Setting::new(
+        "optimisation.decay",
+        "All learning rates are multiplied by this after each iteration.",
+        |s, v| set(&mut s.config.optimisation.decay, v.number()),
+        |s| float(s.config.optimisation.decay),
+    ),
+    Setting::new(
+        "optimisation.weight-decay",
+        "L2 penalty, added to the gradient.",
+        |s, v| set(&mut s.config.optimisation.weight_decay, single(v)),
+        |s| float(s.config.optimisation.weight_decay),
+    ),
+    Setting::new(
+        "optimisation.clip",
+        "The largest norm of a gradient.",
+        |s, v| set(&mut s.config.optimisation.clip, v.number()),
+        |s| float(s.config.optimisation.clip),
+    ),
+    Setting::new(
+        "replay.ratio",
+        "Replayed batches for each fresh one; 0 turns replay off.",
+        |s, v| set(&mut s.config.replay.ratio, v.whole()),
+        |s| s.config.replay.ratio.to_string(),
+    ),
+    Setting::new(
+        "replay.capacity",
+        "How many trajectories are remembered.",
+        |s, v| set(&mut s.config.replay.capacity, v.whole()),
+        |s| s.config.replay.capacity.to_string(),
+    )
+    .idle_if(no_replay),
+    Setting::new(
+        "replay.priority-exponent",
+        "α: 0 draws all alike, 1 in proportion to their loss.",
+        |s, v| set(&mut s.config.replay.priority_exponent, v.number()),
+        |s| float(s.config.replay.priority_exponent),
+    )
+    .idle_if(no_replay),
+    Setting::new(
+        "replay.correction-exponent",
+        "β: how far importance weights correct for the drawing.",
+        |s, v| set(&mut s.config.replay.correction_exponent, v.number()),
+        |s| float(s.config.replay.correction_exponent),
+    )
+    .idle_if(no_replay),
+    Setting::new(
+        "replay.reference",
+        "The smallest priority, whose importance weight is 1, is that of the \"buffer\" or of the \"batch\" drawn.",
+        |s, v| set(&mut s.config.replay.reference, v.choice(REFERENCES)),
+        |s| name(REFERENCES, s.config.replay.reference),
+    )
+    .idle_if(no_replay),
+    Setting::new(
+        "exploration.factor",
+        "How much noise is added to training trajectories at first; 0 turns exploration off.",
+        |s, v| set(&mut s.config.exploration.factor, v.number()),
+        |s| float(s.config.exploration.factor),
+    ),
+    Setting::new(
+        "exploration.anneal",
+        "The iteration from which there is none; it falls linearly until then.",
+        |s, v| set(&mut s.config.exploration.anneal, v.whole()),
+        |s| s.config.exploration.anneal.to_string(),
+    )
+    .idle_if(no_exploration),
+    Setting::new(
+        "exploration.form",
+        "What the factor e means: \"variance-rate\" adds a variance of e² · scale · Δ to a step of length Δ, \"step-deviation\" a standard deviation of e to each step.",
+        |s, v| {
+            s.config.exploration.form = match (v.choice(FORMS)?, s.config.exploration.form) {
+                (true, _) => ExplorationForm::StepDeviation,
+                (false, ExplorationForm::StepDeviation) => ExplorationForm::VarianceRate { scale: EXPLORATION_SCALE },
+                (false, rate) => rate,
+            };
+            Ok(())
+        },
+        |s| name(FORMS, s.config.exploration.form == ExplorationForm::StepDeviation),
+    )
+    .idle_if(no_exploration),
+    Setting::new(
+        "exploration.scale",
+        "100 makes e the standard deviation added to each of a hundred equal steps.",
+        |s, v| match &mut s.config.exploration.form {
+            ExplorationForm::VarianceRate { scale } => set(scale, v.number()),
+            ExplorationForm::StepDeviation => v.number().map(drop),
+        },
+        |s| match s.config.exploration.form {
+            ExplorationForm::VarianceRate { scale } => float(scale),
+            ExplorationForm::StepDeviation => float(EXPLORATION_SCALE),
+        },
+    )
+    .idle_if(|s| {
+        let deviation = s.config.exploration.form == ExplorationForm::StepDeviation;
+        no_exploration(s).or(deviation.then_some("exploration.form = \"step-deviation\""))
+    }),
+    Setting::new(
+        "local-search.every",
+        "Iterations from one local search (Langevin chains from where generation ended) to the next; 0 turns it off.",
+        |s, v| {
+            s.config.local_search = match v.whole()? {
+                0 => None,
+                every => Some(LocalSearch { every, ..s.config.local_search.unwrap_or_default() }),
+            };
+            Ok(())
+        },
+        |s| s.config.local_search.map_or(0, |search| search.every).to_string(),
+    ),
+    Setting::new(
+        "local-search.steps",
+        "Steps of each chain.",
+        |s, v| search(s, |search| &mut search.steps, v.whole()),
+        |s| searching(s).steps.to_string(),
+    )
+    .idle_if(no_search),
+    Setting::new(
+        "local-search.burn-in",
+        "Steps at the beginning whose states are thrown away.",
+        |s, v| search(s, |search| &mut search.burn_in, v.whole()),
+        |s| searching(s).burn_in.to_string(),
+    )
+    .idle_if(no_search),
+    Setting::new(
+        "local-search.step-size",
+        "The step size a search begins with.",
+        |s, v| search(s, |search| &mut search.step_size, v.number()),
+        |s| float(searching(s).step_size),
+    )
+    .idle_if(no_search),
+    Setting::new(
+        "local-search.acceptance",
+        "The acceptance rate that the step size is steered towards.",
+        |s, v| search(s, |search| &mut search.acceptance, v.number()),
+        |s| float(searching(s).acceptance),
+    )
+    .idle_if(no_search),
+    Setting::new(
+        "local-search.capacity",
+        "How many end points are remembered.",
+        |s, v| search(s, |search| &mut search.capacity, v.whole()),
+        |s| searching(s).capacity.to_string(),
+    )
+    .idle_if(no_search),
+    Setting::new(
+        "evaluation.every",
+        "Iterations from one evaluation to the next; 0 for none before the end.",
+        |s, v| set(&mut s.keeping.evaluate_every, v.whole()),
+        |s| s.keeping.evaluate_every.to_string(),
+    ),
+    Setting::new(
+        "evaluation.samples",
+        "Trajectories of an evaluation. The cost of the 2-Wasserstein distance at the end grows as their cube.",
+        |s, v| set(&mut s.keeping.samples, v.whole()),
+        |s| s.keeping.samples.to_string(),
+    ),
+    Setting::new(
+        "evaluation.explosion",
+        "A training counts as diverged when a bound is worse than the best by this many times 1 + its size.",
+        |s, v| set(&mut s.keeping.explosion, v.number()),
+        |s| float(s.keeping.explosion),
+    ),
+    Setting::new(
+        "metrics.every",
+        "Iterations from one line of metrics.jsonl to the next.",
+        |s, v| set(&mut s.keeping.record_every, v.whole()),
+        |s| s.keeping.record_every.to_string(),
+    ),
+    Setting::new(
+        "checkpoint.seconds",
+        "Seconds from one checkpoint to the next; longer where writing one takes more than a hundredth of that.",
+        |s, v| set(&mut s.keeping.save_seconds, v.number()),
+        |s| float(s.keeping.save_seconds),
+    ),
+];
+
+fn set<T>(place: &mut T, value: Result<T, Mismatch>) -> Result<(), Mismatch> {
+    *place = value?;
+    Ok(())
+}
+
+fn search<T>(
+    settings: &mut Settings,
+    field: fn(&mut LocalSearch) -> &mut T,
+    value: Result<T, Mismatch>,
+) -> Result<(), Mismatch> {
+    match &mut settings.config.local_search {
+        Some(search) => set(field(search), value),
+        None => value.map(drop),
+    }
+}
+
+fn searching(settings: &Settings) -> LocalSearch {
+    settings.config.local_search.unwrap_or_default()
+}
+
+fn exponential_bound(settings: &Settings) -> Option<f32> {
+    match settings.config.destruction {
+        Corrections::Learned { multiplier: Multiplier::Exponential { bound }, .. } => Some(bound),
+        _ => None,
+    }
+}
+
+fn fixed_destruction(settings: &Settings) -> Option<&'static str> {
+    (settings.config.destruction == Corrections::Fixed).then_some("destruction.process = \"fixed\"")
+}
+
+fn no_replay(settings: &Settings) -> Option<&'static str> {
+    (settings.config.replay.ratio == 0).then_some("replay.ratio = 0")
+}
+
+fn no_exploration(settings: &Settings) -> Option<&'static str> {
+    (settings.config.exploration.factor == 0.0).then_some("exploration.factor = 0")
+}
+
+fn no_search(settings: &Settings) -> Option<&'static str> {
+    settings.config.local_search.is_none().then_some("local-search.every = 0")
+}
+
+/// A number that single precision holds.
+fn single(value: &Value) -> Result<f32, Mismatch> {
+    value.number().map(|number| number as f32)
+}
+
+/// A number as TOML has it: shortest, and never mistaken for a whole one.
+fn float(value: impl std::fmt::Debug) -> String {
+    format!("{value:?}")
+}
+
+fn quoted(text: &str) -> String {
+    format!("\"{text}\"")
+}
+
+fn name<T: Copy + PartialEq>(choices: &[(&'static str, T)], value: T) -> String {
+    let (name, _) = choices.iter().find(|(_, choice)| *choice == value).expect("every value has a name");
+    quoted(name)
+}

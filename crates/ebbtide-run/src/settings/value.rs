@@ -1,0 +1,123 @@
+//! The value of a setting, and what it may be read as.
+
+use std::fmt;
+
+use toml::de::DeValue;
+
+/// A value as it was written, free of the text it came from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// `"harmonic"`
+    Text(String),
+    /// `512`
+    Whole(i128),
+    /// `0.9999`
+    Number(f64),
+    /// `[0.0, 0.5, 1.0]`
+    List(Vec<Value>),
+    /// What no setting can be; the word says what it is.
+    Other(&'static str),
+}
+
+/// A value that is not of the kind wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    /// What is wanted: "a whole number, 0 or above".
+    pub wanted: String,
+    /// What may have been meant.
+    pub nearest: Option<&'static str>,
+}
+
+impl Mismatch {
+    fn wanted(what: impl Into<String>) -> Self {
+        Self { wanted: what.into(), nearest: None }
+    }
+}
+
+impl From<&DeValue<'_>> for Value {
+    fn from(value: &DeValue) -> Self {
+        match value {
+            DeValue::String(text) => Value::Text(text.clone().into_owned()),
+            DeValue::Integer(number) => i128::from_str_radix(number.as_str(), number.radix())
+                .map_or(Value::Other("a whole number beyond all bounds"), Value::Whole),
+            DeValue::Float(number) => {
+                number.as_str().parse().map_or(Value::Other("a number beyond all bounds"), Value::Number)
+            }
+            DeValue::Boolean(_) => Value::Other("true or false"),
+            DeValue::Datetime(_) => Value::Other("a date"),
+            DeValue::Array(values) => {
+                Value::List(values.iter().map(|value| Value::from(value.get_ref())).collect())
+            }
+            DeValue::Table(_) => Value::Other("a table"),
+        }
+    }
+}
+
+impl Value {
+    /// A whole number that the type can hold.
+    pub fn whole<T: TryFrom<i128>>(&self) -> Result<T, Mismatch> {
+        let wanted = || Mismatch::wanted("a whole number, 0 or above");
+        match *self {
+            Value::Whole(number) => T::try_from(number).map_err(|_| wanted()),
+            // 25e3 is a whole number to anyone but a TOML parser.
+            Value::Number(number) if number.fract() == 0.0 && number.abs() < 1e15 => {
+                T::try_from(number as i128).map_err(|_| wanted())
+            }
+            _ => Err(wanted()),
+        }
+    }
+
+    /// Any number.
+    pub fn number(&self) -> Result<f64, Mismatch> {
+        match *self {
+            Value::Whole(number) => Ok(number as f64),
+            Value::Number(number) => Ok(number),
+            _ => Err(Mismatch::wanted("a number")),
+        }
+    }
+
+    /// Text.
+    pub fn text(&self) -> Result<&str, Mismatch> {
+        match self {
+            Value::Text(text) => Ok(text),
+            _ => Err(Mismatch::wanted("a text in quotes")),
+        }
+    }
+
+    /// One of a few words.
+    pub fn choice<T: Copy>(&self, choices: &[(&'static str, T)]) -> Result<T, Mismatch> {
+        let names: Vec<String> = choices.iter().map(|(name, _)| format!("\"{name}\"")).collect();
+        let wanted = match names.as_slice() {
+            [only] => only.clone(),
+            [all @ .., last] => format!("{} or {last}", all.join(", ")),
+            [] => String::new(),
+        };
+        let Value::Text(text) = self else { return Err(Mismatch::wanted(wanted)) };
+        match choices.iter().find(|(name, _)| name == text) {
+            Some((_, choice)) => Ok(*choice),
+            None => Err(Mismatch { wanted, nearest: nearest(text, choices.iter().map(|(name, _)| *name)) }),
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Value::Text(text) => write!(f, "\"{text}\""),
+            Value::Whole(number) => write!(f, "{number}"),
+            Value::Number(number) => write!(f, "{number:?}"),
+            Value::List(_) => f.write_str("a list"),
+            Value::Other(what) => f.write_str(what),
+        }
+    }
+}
+
+/// The candidate most like `text`, if any is at all like it.
+pub fn nearest<'a>(text: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let likeness = |candidate: &str| strsim::normalized_damerau_levenshtein(text, candidate);
+    let scored = candidates.into_iter().map(|candidate| (likeness(candidate), candidate));
+    scored
+        .filter(|(score, _)| *score >= 0.5)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, candidate)| candidate)
+}

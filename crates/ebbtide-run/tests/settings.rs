@@ -1,0 +1,286 @@
+//! What a configuration may say, and what is answered when it says something else.
+
+use ebbtide::objective::Method;
+use ebbtide::process::{Corrections, GenerationVariance, Grid, Multiplier};
+use ebbtide::target::NamedTarget;
+use ebbtide::train::ExplorationForm;
+use ebbtide_run::settings::{Draft, Problems, SETTINGS, Settings, Strictness};
+use proptest::prelude::*;
+
+fn resolve(text: &str, arguments: &[&str]) -> Result<Settings, Problems> {
+    let mut draft = Draft::new();
+    draft.document("mine.toml", text);
+    for argument in arguments {
+        draft.argument("--set", argument);
+    }
+    draft.resolve(Strictness::Strict)
+}
+
+/// Settings that must be right.
+fn right(text: &str, arguments: &[&str]) -> Settings {
+    resolve(text, arguments).unwrap_or_else(|problems| panic!("{text}\n{problems}"))
+}
+
+/// What is answered to a wrong configuration, one line a problem.
+fn wrong(text: &str, arguments: &[&str]) -> String {
+    resolve(text, arguments).expect_err("something is wrong").to_string()
+}
+
+#[test]
+fn a_target_alone_gives_the_presets() {
+    for target in NamedTarget::ALL {
+        let settings = right(&format!("target = \"{target}\""), &[]);
+        assert_eq!(settings, Settings::preset(target, Some(Method::TbTb), 5));
+    }
+}
+
+#[test]
+fn what_is_printed_reads_back_the_same() {
+    for target in NamedTarget::ALL {
+        for method in Method::ALL {
+            for steps in [1, 5, 20] {
+                let mut settings = Settings::preset(target, Some(method), steps);
+                settings.config.seed = u64::MAX;
+                assert_eq!(right(&settings.to_toml(), &[]), settings);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_setting_can_be_set_by_an_argument() {
+    let settings = right(
+        "target = \"25gmm\"\nmethod = \"custom\"",
+        &[
+            "grid=[0, 0.25, 1]",
+            "iterations=1e3",
+            "batch = 64",
+            "seed=7",
+            "sigma-squared=2.5",
+            "drift-bound=100",
+            "target-network=off",
+            "schedule=alternating",
+            "generation.objective=var-grad",
+            "generation.variance=learned",
+            "generation.variance-bound=3",
+            "destruction.process=learned",
+            "destruction.objective=trajectory-likelihood",
+            "destruction.bound=0.5",
+            "destruction.bound-schedule=rising",
+            "destruction.multiplier=exponential",
+            "destruction.multiplier-bound=2",
+            "destruction.likelihood-source=generated",
+            "network.width=32",
+            "network.depth=3",
+            "network.backbone=separate",
+            "optimisation.arrangement=separate",
+            "optimisation.generation-rate=1e-4",
+            "optimisation.destruction-rate=1e-5",
+            "optimisation.decay=0.5",
+            "optimisation.weight-decay=0",
+            "optimisation.clip=10",
+            "replay.ratio=3",
+            "replay.capacity=100",
+            "replay.priority-exponent=0.5",
+            "replay.correction-exponent=0.4",
+            "replay.reference=batch",
+            "exploration.factor=0.7",
+            "exploration.anneal=10",
+            "exploration.form=variance-rate",
+            "exploration.scale=50",
+            "local-search.every=10",
+            "local-search.steps=20",
+            "local-search.burn-in=5",
+            "local-search.step-size=0.01",
+            "local-search.acceptance=0.6",
+            "local-search.capacity=1000",
+            "evaluation.every=0",
+            "evaluation.samples=100",
+            "evaluation.explosion=1e3",
+            "metrics.every=5",
+            "checkpoint.seconds=0.5",
+        ],
+    );
+    let usual = Settings::preset(NamedTarget::Gmm25, None, 2);
+    let unchanged: Vec<&str> = SETTINGS
+        .iter()
+        .map(|setting| setting.key)
+        .filter(|key| {
+            let others: Vec<&str> =
+                SETTINGS.iter().map(|setting| setting.key).filter(|other| other != key).collect();
+            settings.difference(&usual, &others).is_none()
+        })
+        .collect();
+    // These were set to what they were, or cannot be set with the rest.
+    let excused = [
+        "generation.variance",
+        "destruction.process",
+        "optimisation.arrangement",
+        "optimisation.log-z-rate",
+        "exploration.form",
+    ];
+    assert_eq!(unchanged, excused);
+    assert_eq!(settings.config.grid, Grid::Given(vec![0.0, 0.25, 1.0]));
+    assert_eq!(settings.config.iterations, 1000);
+    assert_eq!(settings.config.generation_variance, GenerationVariance::Learned { bound: 3.0 });
+    let multiplier = Multiplier::Exponential { bound: 2.0 };
+    assert_eq!(settings.config.destruction, Corrections::Learned { bound: 0.5, multiplier });
+    assert_eq!(settings.config.exploration.form, ExplorationForm::VarianceRate { scale: 50.0 });
+    assert_eq!(right(&settings.to_toml(), &[]), settings);
+}
+
+#[test]
+fn later_ones_go_before_earlier_ones() {
+    let settings = right("target = \"25gmm\"\nbatch = 16", &["batch=32", "batch=64"]);
+    assert_eq!(settings.config.batch, 64);
+}
+
+#[test]
+fn evaluations_follow_the_number_of_iterations_unless_told() {
+    let settings = right("target = \"25gmm\"\niterations = 2000", &[]);
+    assert_eq!((settings.keeping.evaluate_every, settings.keeping.record_every), (40, 8));
+    assert_eq!(
+        right("target = \"25gmm\"\niterations = 2000", &["evaluation.every=7"]).keeping.evaluate_every,
+        7
+    );
+}
+
+#[test]
+fn mistakes_are_told_with_their_place_and_what_was_meant() {
+    let head = "target = \"25gmm\"\n";
+    let cases: &[(&str, &[&str], &str)] = &[
+        ("", &[], "nothing says what to sample"),
+        (
+            "target = \"26gmm\"",
+            &[],
+            "mine.toml:1:10: there is no target named \"26gmm\" (did you mean `25gmm`?",
+        ),
+        ("target = 25", &[], "there is no target named \"25\""),
+        (
+            "target = \"25gmm\"\nmethod = \"tb-tbb\"",
+            &[],
+            "mine.toml:2:10: there is no method named \"tb-tbb\" (did you mean `tb-tb`?",
+        ),
+        (head, &["btach=16"], "--set:1:1: there is no setting named `btach` (did you mean `batch`?)"),
+        (head, &["clip=16"], "there is no setting named `clip` (did you mean `optimisation.clip`?)"),
+        (head, &["optimisation.clpi=16"], "did you mean `optimisation.clip`?"),
+        (
+            "target = \"25gmm\"\n[optimization]\nclip = 1\ndecay = 1",
+            &[],
+            "mine.toml:2:2: there is no table named `optimization` (did you mean `optimisation`?)",
+        ),
+        (head, &["replay=4"], "`replay` is a table of settings"),
+        (head, &["batch"], "--set:1:1: this is not of the form key=value"),
+        (head, &["batch=many"], "--set:1:7: batch is \"many\", but must be a whole number, 0 or above"),
+        (head, &["batch=-1"], "batch is -1, but must be a whole number, 0 or above"),
+        (head, &["batch=1.5"], "batch is 1.5, but must be a whole number, 0 or above"),
+        (head, &["batch=0"], "--set:1:7: batch is 0, but must be at least 1"),
+        (head, &["batch=99999999999999999999999999999999999999999999"], "batch is"),
+        (head, &["sigma-squared=wide"], "sigma-squared is \"wide\", but must be a number"),
+        (head, &["sigma-squared=nan"], "sigma-squared is NaN, but must be a finite number above 0"),
+        (head, &["sigma-squared=1e60"], "sigma-squared is inf, but must be a finite number above 0"),
+        (
+            head,
+            &["grid=harmonious"],
+            "grid is \"harmonious\", but must be \"uniform\" or \"harmonic\" (did you mean \"harmonic\"?)",
+        ),
+        (head, &["grid=[0, 0.5]"], "--set:1:6: a grid must run from 0 to 1"),
+        (head, &["grid=[0, 0.5, 1]", "steps=5"], "a grid of 3 times has 2 steps, not 5"),
+        (head, &["grid=[0, \"half\", 1]"], "grid is a list, but must be a number"),
+        (head, &["steps=0"], "--set:1:7: a grid needs at least one step"),
+        (head, &["steps=true"], "steps is true or false, but must be a whole number"),
+        (head, &["target-network=none"], "target-network is \"none\", but must be a number, or \"off\""),
+        (
+            head,
+            &["generation.objective=var-grad"],
+            "the method is tb-tb, and with it generation.objective is \"trajectory-balance\" (leave `generation.objective` out, or set method = \"custom\"",
+        ),
+        (head, &["method=pis-tlm", "replay.ratio=2"], "reverse KL cannot learn from replayed trajectories"),
+        (
+            head,
+            &["method=tb-fixed", "destruction.bound=0.5"],
+            "`destruction.bound` has no effect: destruction.process = \"fixed\" (leave it out)",
+        ),
+        (
+            head,
+            &["local-search.every=0", "local-search.steps=9"],
+            "`local-search.steps` has no effect: local-search.every = 0",
+        ),
+        (
+            head,
+            &["local-search.burn-in=500"],
+            "local-search.burn-in is 500, but must be below local-search.steps",
+        ),
+        (head, &["evaluation.samples=0"], "evaluation.samples is 0, but must be at least 1"),
+        (head, &["metrics.every=0"], "metrics.every is 0, but must be at least 1"),
+        (head, &["checkpoint.seconds=-1"], "checkpoint.seconds is -1, but must be a number of seconds"),
+        (head, &["network.width=10000000"], "more than a tebibyte"),
+        ("target = \"25gmm\"\nbatch = \n", &[], "mine.toml:2:"),
+        ("target = \"25gmm\"\ntarget = \"40gmm\"", &[], "this is not TOML"),
+    ];
+    for (text, arguments, message) in cases {
+        let answer = wrong(text, arguments);
+        assert!(
+            answer.contains(message),
+            "{text} {arguments:?}\n  answered: {answer}\n  wanted:   {message}"
+        );
+    }
+}
+
+#[test]
+fn all_mistakes_are_told_at_once() {
+    let text = "target = \"25gmm\"\nbatch = 0\niterations = 0\n[network]\nwidth = 0\n";
+    let answer = wrong(text, &["replay.capacity=0"]);
+    assert_eq!(answer.lines().count(), 4, "{answer}");
+    for place in ["mine.toml:2:9", "mine.toml:3:14", "mine.toml:5:9", "--set:1:17"] {
+        assert!(answer.contains(place), "{place} in {answer}");
+    }
+}
+
+#[test]
+fn a_changed_method_in_a_whole_file_is_no_silent_mixture() {
+    let whole = Settings::preset(NamedTarget::Gmm25, Some(Method::TbTb), 5).to_toml();
+    let answer = wrong(&whole.replace("method = \"tb-tb\"", "method = \"tb-tlm\""), &[]);
+    assert!(
+        answer
+            .contains("the method is tb-tlm, and with it destruction.objective is \"trajectory-likelihood\""),
+        "{answer}"
+    );
+}
+
+proptest! {
+    /// Numbers come back as the same bits, also those of single precision.
+    #[test]
+    fn numbers_keep_their_bits(
+        sigma in prop::num::f32::POSITIVE | prop::num::f32::NORMAL,
+        rate in prop::num::f64::POSITIVE | prop::num::f64::NORMAL,
+        seed in any::<u64>(),
+    ) {
+        let mut settings = Settings::preset(NamedTarget::EasyFunnel, Some(Method::TbTb), 5);
+        settings.config.sigma_squared = sigma.abs();
+        settings.config.optimisation.generation_rate = rate.abs();
+        settings.config.seed = seed;
+        prop_assume!(settings.validate().is_ok());
+        prop_assert_eq!(right(&settings.to_toml(), &[]), settings);
+    }
+
+    /// Whatever the text, there is an answer.
+    #[test]
+    fn no_text_is_too_strange(text in "\\PC*", argument in "\\PC*") {
+        let _ = resolve(&text, &[&argument]);
+        let _ = resolve("target = \"25gmm\"", &[&argument]);
+        let _ = resolve(&format!("target = \"25gmm\"\n{text}"), &[]);
+    }
+}
+
+#[test]
+fn what_has_no_effect_makes_no_difference() {
+    let usual = Settings::preset(NamedTarget::Gmm25, Some(Method::PisTlm), 5);
+    let mut other = usual.clone();
+    other.config.replay.capacity = 7;
+    assert_eq!(usual.difference(&other, &[]), None);
+    assert_eq!(usual.to_toml(), other.to_toml());
+    other.config.batch = 7;
+    let difference = usual.difference(&other, &[]).expect("the batch");
+    assert_eq!((difference.key, difference.ours.as_str(), difference.theirs.as_str()), ("batch", "512", "7"));
+}
