@@ -2,13 +2,34 @@
 //!
 //! [`ebbtide`] trains and knows no files; this crate keeps what it does. Nothing in here prints: whoever wants to
 //! show how a run is going is an [`Observer`].
+//!
+//! [`settings`] → [`run`] → [`trained`], [`compare`], [`sweep`], [`export`]
+//!
+//! with [`folder`], [`checkpoint`], [`journal`] and [`durable`] underneath.
 
+mod best;
+pub mod checkpoint;
+pub mod compare;
 pub mod durable;
+mod environment;
+pub mod estimate;
 mod event;
 pub mod export;
+pub mod folder;
+pub mod journal;
+mod log;
 mod outcome;
+pub mod pool;
 mod record;
+pub mod run;
+pub mod settings;
+mod stop;
+pub mod sweep;
+pub mod trained;
+mod window;
 
+pub use environment::{COMMIT, Environment};
 pub use event::{Event, Observer};
 pub use outcome::{Outcome, Status};
 pub use record::{Figures, Record};
+pub use stop::Stop;

@@ -1,8 +1,11 @@
 //! What a run came to.
 
+use ebbtide::metric::Evaluation;
+use ebbtide::target::Target;
 use serde::{Deserialize, Serialize};
 
 use crate::Figures;
+use crate::settings::Settings;
 
 /// How a run ended. Not finishing is an outcome, not an error.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,10 +44,10 @@ pub struct Outcome {
     pub seed: u64,
     /// Iterations done.
     pub iterations: u64,
-    /// Seconds of training, evaluations not counted.
-    pub seconds: f64,
-    /// Evaluations of the density.
-    pub evaluations: u64,
+    /// Seconds of training, evaluations not counted; `None` where a sampler is evaluated long after.
+    pub seconds: Option<f64>,
+    /// Evaluations of the density in training.
+    pub evaluations: Option<u64>,
     /// Bounds on log Z.
     #[serde(flatten)]
     pub figures: Option<Figures>,
@@ -60,4 +63,41 @@ pub struct Outcome {
     pub modes_total_variation: Option<f64>,
     /// The iteration whose weights are kept as the best.
     pub best_iteration: Option<u64>,
+}
+
+impl Outcome {
+    /// All that is known without an evaluation and a clock.
+    pub fn new(status: Status, settings: &Settings, target: &dyn Target, iterations: u64) -> Self {
+        Self {
+            status,
+            target: settings.target.to_string(),
+            method: settings.method_name().to_owned(),
+            steps: settings.steps(),
+            batch: settings.config.batch,
+            seed: settings.config.seed,
+            iterations,
+            seconds: None,
+            evaluations: None,
+            figures: None,
+            log_z_true: target.log_z(),
+            w2: None,
+            w2_floor: None,
+            modes: None,
+            modes_total_variation: None,
+            best_iteration: None,
+        }
+    }
+
+    /// With what an evaluation tells.
+    pub fn evaluated(self, evaluation: &Evaluation) -> Self {
+        let coverage = evaluation.coverage.as_ref();
+        Self {
+            figures: Some(Figures::from(&evaluation.bounds)),
+            w2: evaluation.wasserstein2,
+            w2_floor: evaluation.wasserstein2_floor,
+            modes: coverage.map(|coverage| (coverage.reached, coverage.frequencies.len())),
+            modes_total_variation: coverage.map(|coverage| coverage.total_variation),
+            ..self
+        }
+    }
 }

@@ -1,0 +1,260 @@
+//! Checkpoints: all that a training is, as safetensors that any tool can open.
+//!
+//! A folder has the newest two, `000012500.safetensors` after 12,500 iterations, and `best.safetensors`, the weights of the best
+//! evaluation. Weights are tensors by the names of their layers (`weights.generation.head.weight`), the rest by the names of
+//! [`State::arrays`]. The header tells format, program, settings and a checksum.
+
+mod file;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ebbtide::network::Layout;
+use ebbtide::train::{Array, ArrayRef, State, StateError};
+use serde::{Deserialize, Serialize};
+
+use crate::best::Best;
+use crate::durable::{self, FileError};
+use crate::window::Window;
+use file::{Contents, Tensor};
+
+/// What a run knows besides the state of its training.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Progress {
+    /// Seconds of training, evaluations not counted.
+    pub seconds: f64,
+    /// Sums since the last line of metrics.
+    pub window: Window,
+    /// The best evaluation.
+    pub best: Best,
+}
+
+/// A checkpoint as it was read.
+#[derive(Clone, Debug)]
+pub struct Checkpoint {
+    /// The training.
+    pub state: State,
+    /// The rest.
+    pub progress: Progress,
+    /// The settings it was made with, in TOML.
+    pub settings: String,
+}
+
+/// Weights alone, as they were read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Weights {
+    /// All parameters, in the order of the layout.
+    pub parameters: Vec<f32>,
+    /// Iterations that made them.
+    pub iteration: u64,
+}
+
+/// Why a checkpoint cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CheckpointError {
+    /// The file system refused.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The file is not what it should be.
+    #[error("{} cannot be used: {damage}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        damage: Damage,
+    },
+    /// There are checkpoints, but none that can be read.
+    #[error("none of the checkpoints in {} can be used; the newest: {newest}", folder.display())]
+    AllDamaged {
+        /// The folder.
+        folder: PathBuf,
+        /// What is wrong with the newest.
+        newest: Damage,
+    },
+    /// There are none.
+    #[error("{} has no checkpoint yet", folder.display())]
+    None {
+        /// The folder.
+        folder: PathBuf,
+    },
+}
+
+/// What is wrong with the contents of a file.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Damage {
+    /// The format of the file itself.
+    #[error("it is not a whole safetensors file ({0})")]
+    Format(#[from] safetensors::SafeTensorError),
+    /// Another program's, or of another time.
+    #[error(
+        "it was not written by a version of this program that this one understands (its format is {0:?})"
+    )]
+    Version(String),
+    /// The header lacks something.
+    #[error("its header has no {0}")]
+    Header(&'static str),
+    /// The checksum differs.
+    #[error("its checksum is wrong: the file was damaged after it was written")]
+    Checksum,
+    /// A tensor has numbers of an unknown kind.
+    #[error("its tensor `{0}` has numbers of a kind that no checkpoint has")]
+    Kind(String),
+    /// The weights belong to another network.
+    #[error("its tensor `{name}` does not fit the network of the configuration")]
+    Weights {
+        /// The tensor.
+        name: String,
+    },
+    /// The rest belongs to another training.
+    #[error(transparent)]
+    State(#[from] StateError),
+}
+
+const WEIGHTS: &str = "weights.";
+const PARAMETERS: &str = "parameters";
+const BEST: &str = "best.safetensors";
+const SUFFIX: &str = ".safetensors";
+
+/// How many checkpoints are kept: the newest, and the one before in case something happens to it.
+const KEPT: usize = 2;
+
+/// Writes a checkpoint, and removes those that are no longer needed.
+pub fn save(
+    folder: &Path,
+    state: &State,
+    layout: &Layout,
+    progress: &Progress,
+    settings: &str,
+) -> Result<PathBuf, FileError> {
+    let path = folder.join(format!("{:09}{SUFFIX}", state.iteration()));
+    let mut tensors = weights(state.learner().parameters(), layout);
+    let rest = state.arrays().into_iter().filter(|(name, _)| *name != PARAMETERS);
+    tensors.extend(rest.map(|(name, array)| (name.to_owned(), Tensor::flat(array))));
+    let progress = serde_json::to_string(progress).expect("progress is JSON");
+    file::write(&path, tensors, [("settings", settings), ("progress", &progress)])?;
+    for (_, old) in numbered(folder)?.into_iter().rev().skip(KEPT) {
+        fs::remove_file(&old).map_err(FileError::of("remove", &old))?;
+    }
+    durable::sync_folder(folder).map_err(FileError::of("make sure of", folder))?;
+    Ok(path)
+}
+
+/// Writes the weights as the best so far.
+pub fn save_best(folder: &Path, state: &State, layout: &Layout, settings: &str) -> Result<(), FileError> {
+    let mut tensors = weights(state.learner().parameters(), layout);
+    tensors.push(("iteration".to_owned(), Tensor::flat(ArrayRef::U64(state.iteration()))));
+    file::write(&folder.join(BEST), tensors, [("settings", settings)])
+}
+
+/// The newest checkpoint that can be read, if there is any at all. A damaged one is passed over with a remark.
+pub fn newest(
+    folder: &Path,
+    layout: &Layout,
+    remarks: &mut Vec<String>,
+) -> Result<Option<Checkpoint>, CheckpointError> {
+    let mut first = None;
+    for (_, path) in numbered(folder)?.into_iter().rev() {
+        match read(&path, layout) {
+            Ok(checkpoint) => return Ok(Some(checkpoint)),
+            Err(CheckpointError::Damaged { damage, path }) => {
+                remarks.push(format!(
+                    "{} cannot be used: {damage}; it goes on from the one before",
+                    path.display()
+                ));
+                first.get_or_insert(damage);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    match first {
+        None => Ok(None),
+        Some(newest) => Err(CheckpointError::AllDamaged { folder: folder.to_owned(), newest }),
+    }
+}
+
+/// The weights of the newest checkpoint that can be read.
+pub fn last_weights(
+    folder: &Path,
+    layout: &Layout,
+    remarks: &mut Vec<String>,
+) -> Result<Weights, CheckpointError> {
+    let checkpoint = newest(folder, layout, remarks)?;
+    let state = checkpoint.ok_or_else(|| CheckpointError::None { folder: folder.to_owned() })?.state;
+    Ok(Weights { parameters: state.learner().parameters().to_vec(), iteration: state.iteration() })
+}
+
+/// The weights of the best evaluation.
+pub fn best_weights(folder: &Path, layout: &Layout) -> Result<Weights, CheckpointError> {
+    let path = folder.join(BEST);
+    if !path.exists() {
+        return Err(CheckpointError::None { folder: folder.to_owned() });
+    }
+    open(&path, |mut contents| {
+        let parameters = take_weights(&mut contents.arrays, layout)?;
+        match contents.arrays.remove("iteration") {
+            Some(Array::U64(iteration)) if iteration.len() == 1 => {
+                Ok(Weights { parameters, iteration: iteration[0] })
+            }
+            _ => Err(StateError::Missing { name: "iteration" }.into()),
+        }
+    })
+}
+
+fn read(path: &Path, layout: &Layout) -> Result<Checkpoint, CheckpointError> {
+    open(path, |mut contents| {
+        let progress =
+            serde_json::from_str(contents.header("progress")?).map_err(|_| Damage::Header("progress"))?;
+        let settings = contents.header("settings")?.to_owned();
+        let parameters = take_weights(&mut contents.arrays, layout)?;
+        contents.arrays.insert(PARAMETERS.to_owned(), Array::F32(parameters));
+        Ok(Checkpoint { state: State::from_arrays(contents.arrays)?, progress, settings })
+    })
+}
+
+fn open<T>(path: &Path, read: impl FnOnce(Contents) -> Result<T, Damage>) -> Result<T, CheckpointError> {
+    let bytes = fs::read(path).map_err(FileError::of("read", path))?;
+    file::parse(&bytes)
+        .and_then(read)
+        .map_err(|damage| CheckpointError::Damaged { path: path.to_owned(), damage })
+}
+
+/// The parameter vector as tensors by name.
+fn weights<'a>(parameters: &'a [f32], layout: &Layout) -> Vec<(String, Tensor<'a>)> {
+    let tensors = layout.tensors();
+    tensors
+        .map(|(name, tensor)| {
+            (format!("{WEIGHTS}{name}"), Tensor::matrix(tensor.inputs, tensor.outputs, tensor.of(parameters)))
+        })
+        .collect()
+}
+
+/// Puts the parameter vector together again.
+fn take_weights(arrays: &mut BTreeMap<String, Array>, layout: &Layout) -> Result<Vec<f32>, Damage> {
+    let mut parameters = Vec::new();
+    for (name, tensor) in layout.tensors() {
+        let name = format!("{WEIGHTS}{name}");
+        match arrays.remove(&name) {
+            Some(Array::F32(values)) if values.len() == tensor.range().len() => parameters.extend(values),
+            _ => return Err(Damage::Weights { name }),
+        }
+    }
+    Ok(parameters)
+}
+
+/// Checkpoints in a folder, by rising iteration.
+fn numbered(folder: &Path) -> Result<Vec<(u64, PathBuf)>, FileError> {
+    let mut found = Vec::new();
+    let entries = fs::read_dir(folder).map_err(FileError::of("list", folder))?;
+    for entry in entries {
+        let path = entry.map_err(FileError::of("list", folder))?.path();
+        let number = path.file_name().and_then(|name| name.to_str()?.strip_suffix(SUFFIX)?.parse().ok());
+        if let Some(number) = number {
+            found.push((number, path));
+        }
+    }
+    found.sort();
+    Ok(found)
+}

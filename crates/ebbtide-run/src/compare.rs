@@ -1,0 +1,214 @@
+//! Runs side by side: mean and deviation over seeds, with those that diverged counted.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ebbtide::objective::Method;
+use ebbtide::target::NamedTarget;
+use serde::Serialize;
+
+use crate::durable::FileError;
+use crate::folder::{Files, FolderError, find};
+use crate::run::{RunError, read_outcome, read_settings};
+use crate::settings::Settings;
+use crate::{Outcome, Status};
+
+/// A run as it is found on disk.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// Where.
+    pub folder: PathBuf,
+    /// What was asked for.
+    pub settings: Settings,
+    /// What it came to, if it ended.
+    pub outcome: Option<Outcome>,
+}
+
+/// A mean over runs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Mean {
+    /// The mean.
+    pub mean: f64,
+    /// Standard deviation from run to run; needs two.
+    pub deviation: Option<f64>,
+    /// How many runs.
+    pub runs: usize,
+}
+
+impl Mean {
+    /// Of these values; `None` of none.
+    pub fn of(values: &[f64]) -> Option<Self> {
+        let runs = values.len();
+        if runs == 0 {
+            return None;
+        }
+        let mean = values.iter().sum::<f64>() / runs as f64;
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        let deviation = (runs > 1).then(|| (squares / (runs - 1) as f64).sqrt());
+        Some(Self { mean, deviation, runs })
+    }
+}
+
+/// Runs of the same target, method and number of steps. Means are over those that finished.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Group {
+    /// Name of the target.
+    pub target: String,
+    /// Name of the method.
+    pub method: String,
+    /// Steps of a trajectory.
+    pub steps: usize,
+    /// Seeds of those that finished.
+    pub seeds: Vec<u64>,
+    /// How many diverged.
+    pub diverged: usize,
+    /// How many have not ended: interrupted, killed, or still going on.
+    pub unfinished: usize,
+    /// Lower bound on log Z.
+    pub elbo: Option<Mean>,
+    /// Upper bound on log Z.
+    pub eubo: Option<Mean>,
+    /// Importance-weighted log Z.
+    pub log_z: Option<Mean>,
+    /// Effective sample size, as a share.
+    pub ess: Option<Mean>,
+    /// 2-Wasserstein distance.
+    pub w2: Option<Mean>,
+    /// The same between exact draws.
+    pub w2_floor: Option<Mean>,
+    /// Modes reached.
+    pub modes: Option<Mean>,
+    /// Seconds of training.
+    pub seconds: Option<Mean>,
+    /// What a reader of the means should know.
+    pub notes: Vec<String>,
+}
+
+/// The runs in these places: run folders, or folders of run folders.
+pub fn gather(paths: &[PathBuf]) -> Result<Vec<Found>, RunError> {
+    let mut found = BTreeMap::new();
+    for path in paths {
+        let inside = if Files(path).config().is_file() { Vec::new() } else { runs_in(path, 2)? };
+        let folders = if inside.is_empty() { vec![find(path)?] } else { inside };
+        for folder in folders {
+            // The same run may be named twice.
+            let key = fs::canonicalize(&folder).unwrap_or_else(|_| folder.clone());
+            let settings = read_settings(&folder)?;
+            let outcome = read_outcome(&folder)?;
+            found.insert(key, Found { folder, settings, outcome });
+        }
+    }
+    Ok(found.into_values().collect())
+}
+
+/// Run folders in a folder, so many levels down.
+fn runs_in(folder: &Path, levels: usize) -> Result<Vec<PathBuf>, FolderError> {
+    let mut runs = Vec::new();
+    let Ok(entries) = fs::read_dir(folder) else { return Ok(runs) };
+    for entry in entries {
+        let path = entry.map_err(FileError::of("list", folder))?.path();
+        if Files(&path).config().is_file() {
+            runs.push(path);
+        } else if levels > 1 && path.is_dir() {
+            runs.extend(runs_in(&path, levels - 1)?);
+        }
+    }
+    runs.sort();
+    Ok(runs)
+}
+
+/// Groups runs by target, method and steps, in the order of the paper.
+pub fn group(found: &[Found]) -> Vec<Group> {
+    let mut groups: BTreeMap<_, Vec<&Found>> = BTreeMap::new();
+    for run in found {
+        let target = NamedTarget::ALL.iter().position(|target| *target == run.settings.target);
+        let method = Method::ALL.iter().position(|method| Some(*method) == run.settings.method);
+        let key = (target, method.unwrap_or(Method::ALL.len()), run.settings.steps());
+        groups.entry(key).or_default().push(run);
+    }
+    groups.into_values().map(|runs| summary(&runs)).collect()
+}
+
+fn summary(runs: &[&Found]) -> Group {
+    let ended = |run: &&&Found| is_done(run);
+    let finished: Vec<&Outcome> = runs.iter().filter(ended).filter_map(|run| finished(run)).collect();
+    let diverged =
+        runs.iter().filter_map(|run| run.outcome.as_ref()).filter(|outcome| has_diverged(outcome)).count();
+    let mean = |value: fn(&Outcome) -> Option<f64>| {
+        Mean::of(&finished.iter().filter_map(|outcome| value(outcome)).collect::<Vec<_>>())
+    };
+    let first = &runs[0].settings;
+    Group {
+        target: first.target.to_string(),
+        method: first.method_name().to_owned(),
+        steps: first.steps(),
+        seeds: finished.iter().map(|outcome| outcome.seed).collect(),
+        diverged,
+        unfinished: runs.len() - finished.len() - diverged,
+        elbo: mean(|outcome| Some(outcome.figures?.elbo)),
+        eubo: mean(|outcome| outcome.figures?.eubo),
+        log_z: mean(|outcome| Some(outcome.figures?.log_z)),
+        ess: mean(|outcome| Some(outcome.figures?.ess)),
+        w2: mean(|outcome| outcome.w2),
+        w2_floor: mean(|outcome| outcome.w2_floor),
+        modes: mean(|outcome| outcome.modes.map(|(reached, _)| reached as f64)),
+        seconds: mean(|outcome| outcome.seconds),
+        notes: notes(runs),
+    }
+}
+
+/// What makes the runs of a group other than repetitions.
+fn notes(runs: &[&Found]) -> Vec<String> {
+    let mut notes = Vec::new();
+    let first = &runs[0].settings;
+    for run in &runs[1..] {
+        if let Some(difference) = first.difference(&run.settings, &["seed", "checkpoint.seconds"]) {
+            let (key, ours, theirs) = (difference.key, difference.ours, difference.theirs);
+            let note = format!("not all alike: {key} is {ours} in one and {theirs} in another");
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+    }
+    let mut seeds: Vec<u64> = runs.iter().map(|run| run.settings.config.seed).collect();
+    seeds.sort_unstable();
+    for pair in seeds.windows(2).filter(|pair| pair[0] == pair[1]) {
+        let note = format!("seed {} is there more than once", pair[0]);
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+    notes
+}
+
+/// Whether there is nothing left to do for a run: all its iterations are done, or it diverged.
+pub fn is_done(run: &Found) -> bool {
+    run.outcome.as_ref().is_some_and(|outcome| match outcome.status {
+        Status::Finished => outcome.iterations >= run.settings.config.iterations,
+        Status::Diverged { .. } => true,
+        Status::Interrupted => false,
+    })
+}
+
+fn finished(run: &Found) -> Option<&Outcome> {
+    run.outcome.as_ref().filter(|outcome| outcome.status == Status::Finished)
+}
+
+fn has_diverged(outcome: &Outcome) -> bool {
+    matches!(outcome.status, Status::Diverged { .. })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deviations_are_over_one_less() {
+        let mean = Mean::of(&[1.0, 2.0, 6.0]).expect("three values");
+        assert_eq!(mean.mean, 3.0);
+        assert!((mean.deviation.expect("three") - 7.0_f64.sqrt()).abs() < 1e-15);
+        assert_eq!(Mean::of(&[4.0]).expect("one").deviation, None);
+        assert_eq!(Mean::of(&[]), None);
+    }
+}

@@ -1,0 +1,61 @@
+//! How long a run would take, and how much memory, without doing it.
+
+use std::time::{Duration, Instant};
+
+use ebbtide::metric::{EvaluationOptions, evaluate};
+use ebbtide::train::Trainer;
+use ebbtide::trajectory::Threads;
+
+use crate::run::RunError;
+use crate::settings::Settings;
+
+/// What a run would cost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// Seconds of an iteration, its share of local searches included.
+    pub iteration: f64,
+    /// Seconds of an evaluation.
+    pub evaluation: f64,
+    /// Seconds of the whole run.
+    pub total: f64,
+    /// Bytes at its fullest.
+    pub memory: u64,
+}
+
+/// Fewest iterations that say anything.
+const LEAST: usize = 4;
+
+impl Estimate {
+    /// Tries some iterations and an evaluation, for about this long.
+    pub fn of(settings: &Settings, threads: &Threads, patience: Duration) -> Result<Self, RunError> {
+        let valid = settings.validate()?;
+        let memory = valid.memory(threads.count());
+        let mut trainer = Trainer::new(valid, threads);
+        // Local search comes first in a training, and from then on every so often.
+        let first = timed(|| trainer.step())?.1;
+        let begun = Instant::now();
+        let mut count = 0;
+        // An even number, for iterations may alternate.
+        while count < LEAST || begun.elapsed() < patience || count % 2 == 1 {
+            trainer.step()?;
+            count += 1;
+        }
+        let ordinary = begun.elapsed().as_secs_f64() / count as f64;
+        let searches = settings.config.local_search.map_or(0.0, |search| 1.0 / search.every as f64);
+        let iteration = ordinary + searches * (first - ordinary).max(0.0);
+        let options =
+            EvaluationOptions { samples: settings.keeping.samples, transport: false, ..Default::default() };
+        let target = settings.built_target();
+        let evaluation = timed(|| evaluate(&*target, &mut trainer.sampler(), options))?.1;
+        let iterations = settings.config.iterations;
+        let evaluations = iterations.checked_div(settings.keeping.evaluate_every).unwrap_or(0) + 1;
+        let total = iterations as f64 * iteration + evaluations as f64 * evaluation;
+        Ok(Self { iteration, evaluation, total, memory })
+    }
+}
+
+fn timed<T, E>(work: impl FnOnce() -> Result<T, E>) -> Result<(T, f64), E> {
+    let begun = Instant::now();
+    let result = work()?;
+    Ok((result, begun.elapsed().as_secs_f64()))
+}

@@ -1,0 +1,210 @@
+//! A run folder: where everything about a run is kept, by one process at a time.
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::durable::{self, FileError};
+
+/// A folder that belongs to this process as long as this value lives.
+pub struct Folder {
+    path: PathBuf,
+    _lock: File,
+}
+
+/// Why a folder cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FolderError {
+    /// The file system refused.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// There is none, or it is not a run's.
+    #[error("{} is not a run folder: it has no config.toml{}", path.display(), suggestion(near))]
+    NotARun {
+        /// What was given.
+        path: PathBuf,
+        /// A run whose name is like it.
+        near: Option<PathBuf>,
+    },
+    /// Another process has it.
+    #[error("{} is in use: another process is training there; wait for it, or stop it", path.display())]
+    InUse {
+        /// The folder.
+        path: PathBuf,
+    },
+}
+
+fn suggestion(near: &Option<PathBuf>) -> String {
+    near.as_ref().map_or_else(String::new, |near| format!("; did you mean {}?", near.display()))
+}
+
+/// A folder's files.
+#[derive(Clone, Copy, Debug)]
+pub struct Files<'a>(pub &'a Path);
+
+impl Files<'_> {
+    /// The resolved configuration.
+    pub fn config(&self) -> PathBuf {
+        self.0.join("config.toml")
+    }
+
+    /// Version, commit, processor, threads.
+    pub fn environment(&self) -> PathBuf {
+        self.0.join("environment.json")
+    }
+
+    /// Curves.
+    pub fn metrics(&self) -> PathBuf {
+        self.0.join("metrics.jsonl")
+    }
+
+    /// What happened, in words.
+    pub fn log(&self) -> PathBuf {
+        self.0.join("log.txt")
+    }
+
+    /// Final figures.
+    pub fn result(&self) -> PathBuf {
+        self.0.join("result.json")
+    }
+
+    /// The samples that the final figures were computed from.
+    pub fn samples(&self) -> PathBuf {
+        self.0.join("samples.npy")
+    }
+
+    /// What a resumed run begins with, and the best weights.
+    pub fn checkpoints(&self) -> PathBuf {
+        self.0.join("checkpoints")
+    }
+
+    fn lock(&self) -> PathBuf {
+        self.0.join("lock")
+    }
+}
+
+impl Folder {
+    /// Makes a new folder in `parent` named `name`, or `name-2`, `name-3`, … if that is taken.
+    pub fn create(parent: &Path, name: &str) -> Result<Self, FolderError> {
+        fs::create_dir_all(parent).map_err(FileError::of("make", parent))?;
+        for number in 1_u64.. {
+            let path = parent.join(if number == 1 { name.to_owned() } else { format!("{name}-{number}") });
+            match fs::create_dir(&path) {
+                Ok(()) => return Self::furnish(path),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(FileError::of("make", &path)(error).into()),
+            }
+        }
+        unreachable!("some number is free")
+    }
+
+    /// A folder at this very place, made if it is not there.
+    pub fn at(path: &Path) -> Result<Self, FolderError> {
+        fs::create_dir_all(path).map_err(FileError::of("make", path))?;
+        Self::furnish(path.to_owned())
+    }
+
+    /// The folder of a run that has begun.
+    pub fn open(path: &Path) -> Result<Self, FolderError> {
+        let path = find(path)?;
+        Self::furnish(path)
+    }
+
+    fn furnish(path: PathBuf) -> Result<Self, FolderError> {
+        let lock = Self::lock(&path)?;
+        let checkpoints = Files(&path).checkpoints();
+        fs::create_dir_all(&checkpoints).map_err(FileError::of("make", &checkpoints))?;
+        for folder in [&path, &checkpoints] {
+            durable::sweep_leftovers(folder).map_err(FileError::of("tidy", folder))?;
+            durable::sync_folder(folder).map_err(FileError::of("make sure of", folder))?;
+        }
+        Ok(Self { path, _lock: lock })
+    }
+
+    fn lock(path: &Path) -> Result<File, FolderError> {
+        let lock_path = Files(path).lock();
+        let file = File::create(&lock_path).map_err(FileError::of("make", &lock_path))?;
+        match file.try_lock() {
+            Ok(()) => Ok(file),
+            Err(TryLockError::WouldBlock) => Err(FolderError::InUse { path: path.to_owned() }),
+            // A file system without locks: one process at a time is then the user's affair.
+            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(file),
+            Err(TryLockError::Error(error)) => Err(FileError::of("lock", &lock_path)(error).into()),
+        }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What is in it.
+    pub fn files(&self) -> Files<'_> {
+        Files(&self.path)
+    }
+}
+
+/// The folder of a run that has begun: the path itself, or a name in `runs/`.
+pub fn find(path: &Path) -> Result<PathBuf, FolderError> {
+    let in_runs = Path::new("runs").join(path);
+    for candidate in [path, &in_runs] {
+        if Files(candidate).config().is_file() {
+            return Ok(candidate.to_owned());
+        }
+    }
+    Err(FolderError::NotARun { path: path.to_owned(), near: nearest(path) })
+}
+
+/// The run whose name is most like that of `path`, beside it or in `runs/`.
+fn nearest(path: &Path) -> Option<PathBuf> {
+    let wanted = path.file_name()?.to_str()?;
+    let beside = path.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
+    let mut best: Option<(f64, PathBuf)> = None;
+    for folder in [beside, Path::new("runs")] {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let likeness = strsim::normalized_damerau_levenshtein(wanted, &name.to_string_lossy());
+            let is_better = best.as_ref().is_none_or(|(least, _)| likeness > *least);
+            if likeness >= 0.5 && is_better && Files(&entry.path()).config().is_file() {
+                best = Some((likeness, entry.path()));
+            }
+        }
+    }
+    best.map(|(_, path)| path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_never_used_twice() {
+        let parent = tempfile::tempdir().expect("a folder");
+        let first = Folder::create(parent.path(), "run").expect("made");
+        let second = Folder::create(parent.path(), "run").expect("made");
+        assert_eq!(first.path(), parent.path().join("run"));
+        assert_eq!(second.path(), parent.path().join("run-2"));
+    }
+
+    #[test]
+    fn one_process_at_a_time() {
+        let parent = tempfile::tempdir().expect("a folder");
+        let folder = Folder::create(parent.path(), "run").expect("made");
+        fs::write(folder.files().config(), "").expect("written");
+        let path = folder.path().to_owned();
+        assert!(matches!(Folder::open(&path), Err(FolderError::InUse { .. })));
+        drop(folder);
+        Folder::open(&path).expect("free again");
+    }
+
+    #[test]
+    fn a_wrong_name_is_answered_with_the_right_one() {
+        let parent = tempfile::tempdir().expect("a folder");
+        let folder = Folder::create(parent.path(), "2026-11-16-25gmm").expect("made");
+        fs::write(folder.files().config(), "").expect("written");
+        let wrong = parent.path().join("2026-11-16-26gmm");
+        let message = find(&wrong).expect_err("no such run").to_string();
+        assert!(message.contains("did you mean") && message.contains("25gmm"), "{message}");
+    }
+}

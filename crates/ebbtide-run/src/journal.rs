@@ -1,0 +1,122 @@
+//! `metrics.jsonl`: the curves of a run, a line at a time.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use crate::Record;
+use crate::durable::{self, FileError};
+
+/// A journal that lines are added to.
+pub struct Journal {
+    path: PathBuf,
+    file: File,
+    line: Vec<u8>,
+}
+
+/// Why a journal cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum JournalError {
+    /// The file system refused.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// A line in the middle is damaged.
+    #[error("line {line} of {} is damaged: {reason}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong.
+        reason: serde_json::Error,
+    },
+}
+
+impl Journal {
+    /// Takes a journal up after an iteration: lines beyond it, written before the run was killed, will come again.
+    pub fn resume(path: &Path, iteration: u64) -> Result<Self, JournalError> {
+        let mut kept = Vec::new();
+        if path.exists() {
+            for record in read(path)?.iter().filter(|record| record.iteration <= iteration) {
+                write_line(&mut kept, record);
+            }
+        }
+        durable::replace_with(path, &kept)?;
+        let file = OpenOptions::new().append(true).open(path).map_err(FileError::of("open", path))?;
+        Ok(Self { path: path.to_owned(), file, line: Vec::new() })
+    }
+
+    /// Adds a line, in one piece.
+    pub fn add(&mut self, record: &Record) -> Result<(), FileError> {
+        self.line.clear();
+        write_line(&mut self.line, record);
+        self.file.write_all(&self.line).map_err(FileError::of("write", &self.path))
+    }
+
+    /// Makes sure of all lines so far.
+    pub fn sync(&mut self) -> Result<(), FileError> {
+        self.file.sync_data().map_err(FileError::of("make sure of", &self.path))
+    }
+}
+
+fn write_line(line: &mut Vec<u8>, record: &Record) {
+    serde_json::to_writer(&mut *line, record).expect("a record is JSON, and memory takes it");
+    line.push(b'\n');
+}
+
+/// All lines of a journal. A last line without an end is one that a kill cut off, and does not count.
+pub fn read(path: &Path) -> Result<Vec<Record>, JournalError> {
+    let text = fs::read(path).map_err(FileError::of("read", path))?;
+    let whole = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+    let lines = text[..whole].split_inclusive(|&byte| byte == b'\n').enumerate();
+    lines
+        .map(|(i, line)| {
+            serde_json::from_slice(line).map_err(|reason| JournalError::Damaged {
+                path: path.to_owned(),
+                line: i + 1,
+                reason,
+            })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(iteration: u64) -> Record {
+        Record { iteration, seconds: 0.5, ..Record::default() }
+    }
+
+    #[test]
+    fn what_came_after_the_checkpoint_is_taken_back() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("metrics.jsonl");
+        let mut journal = Journal::resume(&path, 0).expect("begun");
+        for iteration in [10, 20, 30] {
+            journal.add(&record(iteration)).expect("written");
+        }
+        drop(journal);
+        fs::OpenOptions::new()
+            .append(true)
+            .open(&path)
+            .expect("open")
+            .write_all(b"{\"iteration\":4")
+            .expect("cut off");
+        assert_eq!(read(&path).expect("read").len(), 3);
+        let mut journal = Journal::resume(&path, 20).expect("resumed");
+        journal.add(&record(25)).expect("written");
+        let iterations: Vec<u64> = read(&path).expect("read").iter().map(|record| record.iteration).collect();
+        assert_eq!(iterations, [10, 20, 25]);
+    }
+
+    #[test]
+    fn a_damaged_line_is_named() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("metrics.jsonl");
+        fs::write(&path, "{\"iteration\":1}\nrubbish\n").expect("written");
+        let message = read(&path).expect_err("damaged").to_string();
+        assert!(message.contains("line 1") && message.contains("seconds"), "{message}");
+    }
+}

@@ -1,0 +1,71 @@
+//! `log.txt`: what happened to a run, in words.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+
+use jiff::Timestamp;
+
+use crate::durable::FileError;
+use crate::{Environment, Event, Observer, Status};
+
+/// A log that lines are added to.
+pub struct Log {
+    file: File,
+}
+
+impl Log {
+    /// Opens a log, or goes on with one.
+    pub fn open(path: &Path) -> Result<Self, FileError> {
+        let file =
+            OpenOptions::new().create(true).append(true).open(path).map_err(FileError::of("open", path))?;
+        Ok(Self { file })
+    }
+
+    /// Says what the run goes on with.
+    pub fn environment(&mut self, environment: &Environment) {
+        let Environment { version, commit, cpu, threads, .. } = environment;
+        self.line(&format!("ebbtide {version} ({commit}), {threads} threads on {cpu}"));
+    }
+
+    /// Adds a line. A log that cannot be written is no reason to stop a training: what matters is in other files, whose
+    /// failures are told.
+    fn line(&mut self, text: &str) {
+        let now = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ");
+        let _ = self.file.write_all(format!("{now} {text}\n").as_bytes());
+    }
+}
+
+impl Observer for Log {
+    fn notice(&mut self, event: Event) {
+        match event {
+            Event::Begun { iteration: 0, iterations, .. } => {
+                self.line(&format!("begins: {iterations} iterations"))
+            }
+            Event::Begun { iteration, iterations, .. } => {
+                self.line(&format!("goes on after iteration {iteration} of {iterations}"));
+            }
+            Event::Recorded(record) => {
+                if let Some(figures) = &record.figures {
+                    let eubo = figures.eubo.map_or_else(String::new, |eubo| format!(", EUBO {eubo:.4}"));
+                    let (iteration, elbo, ess) = (record.iteration, figures.elbo, 100.0 * figures.ess);
+                    self.line(&format!("iteration {iteration}: ELBO {elbo:.4}{eubo}, ESS {ess:.1} %"));
+                }
+            }
+            Event::Saved { iteration, .. } => self.line(&format!("checkpoint after iteration {iteration}")),
+            Event::Remarked(text) => self.line(text),
+            Event::Ended(outcome) => {
+                let how = match &outcome.status {
+                    Status::Finished => "finished".to_owned(),
+                    Status::Interrupted => "interrupted".to_owned(),
+                    Status::Diverged { at, reason, point } => {
+                        format!("diverged at iteration {at}: {reason}; x = {point:?}")
+                    }
+                };
+                let seconds = outcome.seconds.unwrap_or_default();
+                self.line(&format!("{how} after {} iterations, {seconds:.1} s", outcome.iterations));
+            }
+            Event::Stepped(_) | Event::Evaluating => {}
+        }
+    }
+}

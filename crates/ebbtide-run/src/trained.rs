@@ -1,0 +1,74 @@
+//! The sampler that a run has trained, ready to draw.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+
+use ebbtide::target::Target;
+use ebbtide::trajectory::{Sampler, Threads};
+
+use crate::checkpoint::{best_weights, last_weights};
+use crate::folder::{Files, find};
+use crate::run::{RunError, read_settings};
+use crate::settings::Settings;
+
+/// Which weights of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Which {
+    /// Those of the newest checkpoint.
+    #[default]
+    Last,
+    /// Those of the best evaluation.
+    Best,
+}
+
+/// A word that is neither.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is neither `last` nor `best`")]
+pub struct NeitherLastNorBest(String);
+
+impl FromStr for Which {
+    type Err = NeitherLastNorBest;
+
+    fn from_str(text: &str) -> Result<Self, NeitherLastNorBest> {
+        match text {
+            "last" => Ok(Which::Last),
+            "best" => Ok(Which::Best),
+            _ => Err(NeitherLastNorBest(text.to_owned())),
+        }
+    }
+}
+
+/// What a run has trained so far. Reading it does not disturb a run that is going on.
+pub struct Trained {
+    /// Where the run is.
+    pub folder: PathBuf,
+    /// What was asked for.
+    pub settings: Settings,
+    /// The target.
+    pub target: Arc<dyn Target>,
+    /// The sampler.
+    pub sampler: Sampler,
+    /// Iterations that made it.
+    pub iteration: u64,
+    /// What a person should know about the files.
+    pub remarks: Vec<String>,
+}
+
+impl Trained {
+    /// Reads the weights of a run.
+    pub fn open(path: &Path, which: Which, threads: &Threads) -> Result<Self, RunError> {
+        let folder = find(path)?;
+        let settings = read_settings(&folder)?;
+        let valid = settings.validate()?;
+        let (checkpoints, layout) = (Files(&folder).checkpoints(), &valid.model().layout);
+        let mut remarks = Vec::new();
+        let weights = match which {
+            Which::Last => last_weights(&checkpoints, layout, &mut remarks)?,
+            Which::Best => best_weights(&checkpoints, layout)?,
+        };
+        let sampler = Sampler::new(valid.model_at(weights.iteration), weights.parameters, threads)?;
+        let target = Arc::clone(valid.target());
+        Ok(Self { folder, settings, target, sampler, iteration: weights.iteration, remarks })
+    }
+}

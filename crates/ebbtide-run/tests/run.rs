@@ -1,0 +1,246 @@
+//! A run and its folder: what is there, what survives, what is refused.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ebbtide::objective::Method;
+use ebbtide::target::NamedTarget;
+use ebbtide::trajectory::Threads;
+use ebbtide_run::compare::{gather, group};
+use ebbtide_run::folder::Files;
+use ebbtide_run::run::{Run, RunError};
+use ebbtide_run::settings::Settings;
+use ebbtide_run::trained::{Trained, Which};
+use ebbtide_run::{Event, Observer, Outcome, Record, Status, Stop, journal};
+use tempfile::TempDir;
+
+/// A run that takes a moment: all buffers in use, every kind of line in the metrics.
+fn small(method: Method, seed: u64) -> Settings {
+    let mut settings = Settings::preset(NamedTarget::Gmm25, Some(method), 3);
+    settings.config.iterations = 40;
+    settings.config.batch = 16;
+    settings.config.seed = seed;
+    settings.config.network.width = 16;
+    settings.config.replay.capacity = 100;
+    if let Some(search) = &mut settings.config.local_search {
+        (search.every, search.steps, search.burn_in, search.capacity) = (10, 10, 5, 300);
+    }
+    settings.keeping.evaluate_every = 10;
+    settings.keeping.record_every = 3;
+    settings.keeping.samples = 64;
+    settings
+}
+
+fn threads() -> Threads {
+    Threads::new(1).expect("a thread")
+}
+
+/// Asks to stop after some iterations.
+struct StopAfter(u64, Stop);
+
+impl Observer for StopAfter {
+    fn notice(&mut self, event: Event) {
+        if let Event::Stepped(report) = event
+            && report.iteration == self.0
+        {
+            self.1.ask();
+        }
+    }
+}
+
+fn begin(parent: &Path, settings: &Settings, stop_after: u64) -> (PathBuf, Outcome) {
+    let run = Run::begin(parent, settings.clone(), &threads()).expect("it begins");
+    let folder = run.folder().to_owned();
+    let stop = Stop::new();
+    let outcome = run.go(&stop, &mut StopAfter(stop_after, stop.clone())).expect("it ends");
+    (folder, outcome)
+}
+
+fn resume(folder: &Path, iterations: Option<u64>, stop_after: u64) -> Result<Outcome, RunError> {
+    let stop = Stop::new();
+    Run::resume(folder, iterations, &threads())?.go(&stop, &mut StopAfter(stop_after, stop.clone()))
+}
+
+/// Everything a run leaves that is not about time.
+fn traces(folder: &Path) -> (Vec<u8>, Vec<Record>, Vec<u8>, Vec<f32>) {
+    let mut records = journal::read(&Files(folder).metrics()).expect("metrics");
+    records.iter_mut().for_each(|record| record.seconds = 0.0);
+    let samples = fs::read(Files(folder).samples()).expect("samples");
+    let mut trained = Trained::open(folder, Which::Last, &threads()).expect("weights");
+    let best = fs::read(Files(folder).checkpoints().join("best.safetensors")).expect("the best");
+    (samples, records, best, trained.sampler.sample(10, 0))
+}
+
+fn folder() -> TempDir {
+    tempfile::tempdir().expect("a folder")
+}
+
+#[test]
+fn a_run_stopped_anywhere_and_resumed_leaves_the_same_traces() {
+    for method in [Method::TbTb, Method::TbTlm, Method::PisVarGrad] {
+        let parent = folder();
+        let settings = small(method, 3);
+        let (whole, outcome) = begin(parent.path(), &settings, u64::MAX);
+        assert_eq!(outcome.status, Status::Finished);
+        let (broken, outcome) = begin(parent.path(), &settings, 7);
+        assert_eq!((&outcome.status, outcome.iterations), (&Status::Interrupted, 7));
+        for stop in [8, 20, 31] {
+            let outcome = resume(&broken, None, stop).expect("it goes on");
+            assert_eq!((outcome.status, outcome.iterations), (Status::Interrupted, stop));
+        }
+        assert_eq!(resume(&broken, None, u64::MAX).expect("it ends").status, Status::Finished);
+        assert!(traces(&whole) == traces(&broken), "{method}");
+    }
+}
+
+#[test]
+fn a_run_killed_between_checkpoints_writes_its_lines_again() {
+    let parent = folder();
+    let settings = small(Method::TbTb, 1);
+    let (whole, _) = begin(parent.path(), &settings, u64::MAX);
+    let (killed, _) = begin(parent.path(), &settings, 11);
+    // What a kill after iteration 30 would leave: lines and a best beyond the checkpoint of iteration 11.
+    fs::copy(Files(&whole).metrics(), Files(&killed).metrics()).expect("copied");
+    let best = |folder: &Path| Files(folder).checkpoints().join("best.safetensors");
+    fs::copy(best(&whole), best(&killed)).expect("copied");
+    fs::write(killed.join(".abc.part"), "half a file").expect("written");
+    fs::write(Files(&killed).checkpoints().join(".def.part"), "half a file").expect("written");
+    resume(&killed, None, u64::MAX).expect("it ends");
+    assert!(traces(&whole) == traces(&killed));
+    assert!(!killed.join(".abc.part").exists() && !Files(&killed).checkpoints().join(".def.part").exists());
+}
+
+#[test]
+fn a_run_without_a_checkpoint_begins_anew() {
+    let parent = folder();
+    let settings = small(Method::TbTb, 1);
+    let (whole, _) = begin(parent.path(), &settings, u64::MAX);
+    drop(Run::begin(parent.path(), settings.clone(), &threads()).expect("it begins"));
+    let killed = parent.path().join(format!("{}-2", whole.file_name().expect("a name").to_string_lossy()));
+    resume(&killed, None, u64::MAX).expect("it ends");
+    assert!(traces(&whole) == traces(&killed));
+}
+
+#[test]
+fn an_extended_run_is_the_longer_run() {
+    let parent = folder();
+    let mut settings = small(Method::TbTb, 0);
+    let (longer, _) = begin(parent.path(), &settings, u64::MAX);
+    settings.config.iterations = 25;
+    let (extended, outcome) = begin(parent.path(), &settings, u64::MAX);
+    assert_eq!((outcome.status, outcome.iterations), (Status::Finished, 25));
+    let refused = resume(&extended, None, u64::MAX).expect_err("there is nothing to do").to_string();
+    assert!(refused.contains("all 25 iterations are done"), "{refused}");
+    let refused = resume(&extended, Some(10), u64::MAX).expect_err("that is over").to_string();
+    assert!(refused.contains("25 iterations already"), "{refused}");
+    resume(&extended, Some(40), u64::MAX).expect("it goes on");
+    let (samples, mut records, _, draws) = traces(&extended);
+    // The shorter run ended with a line of its own only where the longer one has one too.
+    records.retain(|record| record.iteration != 25);
+    let (all_samples, all_records, _, all_draws) = traces(&longer);
+    assert_eq!((samples, records, draws), (all_samples, all_records, all_draws));
+}
+
+#[test]
+fn a_damaged_checkpoint_is_passed_over() {
+    let parent = folder();
+    let settings = small(Method::TbTb, 2);
+    let (whole, _) = begin(parent.path(), &settings, u64::MAX);
+    let (broken, _) = begin(parent.path(), &settings, 12);
+    resume(&broken, None, 23).expect("it goes on");
+    let checkpoints = Files(&broken).checkpoints();
+    let (old, new) = (checkpoints.join("000000012.safetensors"), checkpoints.join("000000023.safetensors"));
+    let good = fs::read(&new).expect("the newest");
+    let mut flipped = good.clone();
+    *flipped.last_mut().expect("not empty") ^= 1;
+    for (damage, message) in [
+        (&flipped[..], "checksum"),
+        (&good[..good.len() / 2], "not a whole safetensors file"),
+        (b"", "not a whole safetensors file"),
+    ] {
+        fs::write(&new, damage).expect("damaged");
+        let trained = Trained::open(&broken, Which::Last, &threads()).expect("the one before");
+        assert_eq!(trained.iteration, 12);
+        assert!(trained.remarks[0].contains(message), "{}", trained.remarks[0]);
+    }
+    resume(&broken, None, u64::MAX).expect("it ends");
+    assert!(traces(&whole) == traces(&broken));
+    for path in fs::read_dir(&checkpoints).expect("listed").map(|entry| entry.expect("entry").path()) {
+        fs::write(path, "rubbish").expect("damaged");
+    }
+    let message = resume(&broken, Some(50), u64::MAX).expect_err("all are damaged").to_string();
+    assert!(message.contains("none of the checkpoints"), "{message}");
+    assert!(!old.exists(), "only the newest two are kept");
+}
+
+#[test]
+fn settings_changed_behind_its_back_are_refused() {
+    let parent = folder();
+    let (folder, _) = begin(parent.path(), &small(Method::TbTb, 2), 12);
+    let config = Files(&folder).config();
+    let text = fs::read_to_string(&config).expect("the configuration");
+    fs::write(&config, text.replace("batch = 16", "batch = 32")).expect("changed");
+    let message = resume(&folder, None, u64::MAX).expect_err("another run").to_string();
+    assert!(message.contains("batch = 16") && message.contains("says 32"), "{message}");
+    // How closely it is watched may change.
+    fs::write(&config, text.replace("samples = 64", "samples = 32")).expect("changed");
+    assert_eq!(resume(&folder, None, u64::MAX).expect("it ends").status, Status::Finished);
+}
+
+#[test]
+fn divergence_is_an_outcome() {
+    let parent = folder();
+    let mut settings = small(Method::TbVariance, 0);
+    settings.config.optimisation.generation_rate = 1e30;
+    settings.config.optimisation.clip = 1e30;
+    let (folder, outcome) = begin(parent.path(), &settings, u64::MAX);
+    let Status::Diverged { at, reason, .. } = &outcome.status else { panic!("{:?}", outcome.status) };
+    assert!(*at <= 40 && !reason.is_empty());
+    assert!(
+        fs::read_to_string(Files(&folder).log())
+            .expect("log")
+            .contains(&format!("diverged at iteration {at}"))
+    );
+    let message = resume(&folder, None, u64::MAX).expect_err("it would again").to_string();
+    assert!(message.contains(&format!("diverged at iteration {at}")), "{message}");
+    let groups = group(&gather(&[folder]).expect("found"));
+    assert_eq!((groups[0].diverged, groups[0].seeds.len(), groups[0].unfinished), (1, 0, 0));
+}
+
+#[test]
+fn an_exploding_bound_is_divergence_too() {
+    let parent = folder();
+    let mut settings = small(Method::TbTb, 0);
+    // Any fall of a bound behind its best counts.
+    settings.keeping.explosion = 1e-9;
+    settings.keeping.evaluate_every = 1;
+    let (folder, outcome) = begin(parent.path(), &settings, u64::MAX);
+    let Status::Diverged { reason, point, .. } = &outcome.status else { panic!("{:?}", outcome.status) };
+    assert!(reason.contains("BO is") && point.len() == 2, "{reason} {point:?}");
+    assert!(outcome.figures.is_some(), "figures of the evaluation before");
+    assert!(Files(&folder).checkpoints().join("best.safetensors").exists());
+}
+
+#[test]
+fn seeds_are_put_together_and_what_is_unfinished_is_counted() {
+    let parent = folder();
+    for seed in 0..3 {
+        begin(parent.path(), &small(Method::TbTb, seed), u64::MAX);
+    }
+    begin(parent.path(), &small(Method::TbTb, 3), 5);
+    begin(parent.path(), &small(Method::TbVariance, 0), u64::MAX);
+    let found = gather(&[parent.path().to_owned()]).expect("found");
+    let groups = group(&found);
+    assert_eq!(groups.len(), 2);
+    assert_eq!((groups[0].method.as_str(), groups[1].method.as_str()), ("tb-variance", "tb-tb"));
+    let (seeds, unfinished) = (&groups[1].seeds, groups[1].unfinished);
+    assert_eq!((seeds.as_slice(), unfinished), (&[0, 1, 2][..], 1));
+    let elbos: Vec<f64> = found
+        .iter()
+        .filter(|run| run.settings.method == Some(Method::TbTb))
+        .filter_map(|run| run.outcome.as_ref().filter(|outcome| outcome.status == Status::Finished))
+        .map(|outcome| outcome.figures.expect("figures").elbo)
+        .collect();
+    let mean = groups[1].elbo.expect("a mean");
+    assert!((mean.mean - elbos.iter().sum::<f64>() / 3.0).abs() < 1e-12 && mean.deviation.is_some());
+}
