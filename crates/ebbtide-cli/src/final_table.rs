@@ -20,17 +20,24 @@ pub struct FinalTable<'a> {
 
 impl fmt::Display for FinalTable<'_> {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let Outcome { target, method, steps, seed, iterations, batch, seconds, .. } = self.outcome;
-        writeln!(
-            f,
-            "{target}, {method}, T = {steps}, seed {seed}: {iterations} iterations of {batch} in {seconds:.0} s"
-        )?;
+        let Outcome { target, method, steps, seed, iterations, batch, .. } = self.outcome;
+        write!(f, "{target}, {method}, T = {steps}, seed {seed}: {iterations} iterations of {batch}")?;
+        match self.outcome.seconds {
+            Some(seconds) => writeln!(f, " in {seconds:.0} s")?,
+            None => writeln!(f)?,
+        }
         self.status(f)?;
         if let Some(figures) = &self.outcome.figures {
             self.bounds(f, figures)?;
         }
         self.draws(f)?;
-        row(f, "E(x)", self.outcome.evaluations.to_string(), "evaluations of the density")
+        if let Some(evaluations) = self.outcome.evaluations {
+            row(f, "E(x)", evaluations.to_string(), "evaluations of the density")?;
+        }
+        match self.folder {
+            Some(folder) => row(f, "kept in", folder.display().to_string(), ""),
+            None => Ok(()),
+        }
     }
 }
 
@@ -92,7 +99,7 @@ impl FinalTable<'_> {
 }
 
 fn row(f: &mut fmt::Formatter, name: &str, value: String, about: &str) -> fmt::Result {
-    writeln!(f, "  {name:<8}{value:<20}{about}")
+    writeln!(f, "{}", format!("  {name:<8}{value:<20}{about}").trim_end())
 }
 
 /// A point by its first coordinates.
@@ -127,8 +134,8 @@ mod tests {
             batch: 512,
             seed: 0,
             iterations: 1234,
-            seconds: 61.2,
-            evaluations: 631_808,
+            seconds: Some(61.2),
+            evaluations: Some(631_808),
             figures: Some(Figures {
                 elbo: -0.4312,
                 elbo_error: 0.0211,
@@ -162,6 +169,7 @@ mod tests {
   ESS     71.2 %              effective share of the samples
   modes   24 of 25            reached; shares are off by 6.1 % in total variation
   E(x)    631808              evaluations of the density
+  kept in runs/a b
 "
         );
     }

@@ -1,32 +1,33 @@
 //! Ctrl-C: once to stop and keep what was learned, twice to leave at once.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use ebbtide_run::Stop;
+
+use crate::display::Display;
 
 /// The exit code of a command that was interrupted.
 pub const INTERRUPTED: u8 = 130;
 
-/// Whether somebody asked to stop.
-#[derive(Clone)]
+/// Listens for Ctrl-C, and for what a batch system sends before it takes a machine away.
 pub struct Interrupt {
-    asked: Arc<AtomicBool>,
+    stop: Stop,
 }
 
 impl Interrupt {
-    /// Listens from now on.
-    pub fn listen() -> Result<Self, ctrlc::Error> {
-        let asked = Arc::new(AtomicBool::new(false));
-        let flag = Arc::clone(&asked);
+    /// Listens from now on. Whatever was saved is whole at any moment, so leaving at once loses nothing but time.
+    pub fn listen(display: &Display) -> Result<Self, ctrlc::Error> {
+        let stop = Stop::new();
+        let (wish, remarks) = (stop.clone(), display.remarks());
         ctrlc::set_handler(move || {
-            if flag.swap(true, Ordering::SeqCst) {
+            if wish.ask() {
                 std::process::exit(INTERRUPTED.into());
             }
+            remarks.remark("stopping: a checkpoint and the figures so far; once more to leave at once");
         })?;
-        Ok(Self { asked })
+        Ok(Self { stop })
     }
 
-    /// Whether Ctrl-C was pressed.
-    pub fn asked(&self) -> bool {
-        self.asked.load(Ordering::SeqCst)
+    /// The wish to stop.
+    pub fn stop(&self) -> &Stop {
+        &self.stop
     }
 }

@@ -1,53 +1,89 @@
-//! The `ebbtide` command: reads what is asked, and leaves the method to the library.
+//! The `ebbtide` command: reads what is asked, and leaves the rest to the libraries.
 
+mod asked;
+mod check;
+mod compare;
+mod config;
 mod display;
+mod eval;
+mod failure;
 mod final_table;
 mod interrupt;
+mod sample;
+mod shell;
+mod sweep;
 mod targets;
 mod train;
 mod words;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 /// Learn to sample a density known up to a constant, in a handful of steps.
 #[derive(Parser)]
-#[command(name = "ebbtide", version, max_term_width = 100, after_help = EXAMPLES)]
+#[command(name = "ebbtide", version, max_term_width = 100, after_help = HELP)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
 }
 
-const EXAMPLES: &str = "\
+const HELP: &str = "\
 Examples:
   ebbtide targets
   ebbtide train 25gmm
-  ebbtide train easy-funnel --steps 10 --method tb-tlm --seed 1
-  ebbtide train manywell --iterations 2000 --json > result.json
+  ebbtide train easy-funnel --steps 10 --method tb-tlm --seeds 0,1,2
+  ebbtide config 40gmm > mine.toml && ebbtide check mine.toml && ebbtide train --config mine.toml
+  ebbtide resume runs/2026-11-16-25gmm-tb-tb-T5-s0
+  ebbtide sample runs/2026-11-16-25gmm-tb-tb-T5-s0 -n 100000 -o samples.npy
+  ebbtide compare runs/
 
 Exit codes:
-  0  done            1  an error       2  wrong usage
+  0  done            1  an error       2  wrong usage or configuration
   3  it diverged   130  interrupted";
 
 #[derive(Subcommand)]
 enum Command {
-    /// Train a sampler and say how good it became.
-    Train(train::Train),
-    /// List the targets that can be named.
+    /// Train a sampler and say how good it became
+    Train(Box<train::Train>),
+    /// Go on with a run that was stopped, or extend one
+    Resume(train::Resume),
+    /// Draw from a trained sampler
+    Sample(sample::Sample),
+    /// Say how good a trained sampler is
+    Eval(eval::Eval),
+    /// Put runs side by side: mean ± deviation over seeds
+    Compare(compare::Compare),
+    /// Run a grid of targets, methods, steps and seeds
+    Sweep(sweep::SweepCommand),
+    /// Print a whole configuration, commented, ready to edit
+    Config(config::Config),
+    /// Check a configuration or a sweep, and estimate time and memory
+    Check(check::Check),
+    /// List the targets that can be named
     Targets,
+    /// Print a completion script for a shell
+    Completions(shell::Completions),
+    /// Write manual pages
+    Man(shell::Man),
 }
 
 fn main() -> ExitCode {
-    let code = match Arguments::parse().command {
+    let result = match Arguments::parse().command {
         Command::Train(train) => train.run(),
+        Command::Resume(resume) => resume.run(),
+        Command::Sample(sample) => sample.run(),
+        Command::Eval(eval) => eval.run(),
+        Command::Compare(compare) => compare.run(),
+        Command::Sweep(sweep) => sweep.run(),
+        Command::Config(config) => config.run(),
+        Command::Check(check) => check.run(),
         Command::Targets => targets::list(),
+        Command::Completions(completions) => completions.run(Arguments::command()),
+        Command::Man(man) => man.run(Arguments::command()),
     };
-    match code {
-        Ok(code) => code,
-        Err(error) => {
-            eprintln!("error: {error}");
-            error.exit_code()
-        }
-    }
+    result.unwrap_or_else(|failure| {
+        failure.tell();
+        failure.exit_code()
+    })
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use ebbtide::target::NamedTarget;
 
-use crate::train::Failure;
+use crate::failure::Failure;
 
 /// Prints a line for each target.
 pub fn list() -> Result<ExitCode, Failure> {

@@ -1,51 +1,64 @@
-//! `ebbtide train`: one training from beginning to end.
+//! `ebbtide train` and `ebbtide resume`: runs from beginning to end.
 
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::time::Instant;
 
 use clap::Args;
-use ebbtide::metric::{Evaluation, EvaluationError, EvaluationOptions, evaluate};
-use ebbtide::objective::Method;
-use ebbtide::target::{NamedTarget, Target};
-use ebbtide::train::{Config, ConfigError, TrainError, Trainer};
-use ebbtide::trajectory::{Threads, ThreadsError};
-use ebbtide_run::{Event, Figures, Observer, Outcome, Record, Status};
+use ebbtide::trajectory::Threads;
+use ebbtide_run::run::{Run, RunError};
+use ebbtide_run::settings::Settings;
+use ebbtide_run::{Outcome, Status, pool};
 
+use crate::asked::Asked;
 use crate::display::Display;
+use crate::failure::Failure;
 use crate::final_table::FinalTable;
 use crate::interrupt::{INTERRUPTED, Interrupt};
 
-/// How many times a training is evaluated on its way.
-const EVALUATIONS: u64 = 50;
+/// The exit code of a run that diverged.
+const DIVERGED: u8 = 3;
 
 /// What to train. Everything not given is as in the paper.
 #[derive(Args)]
-#[command(after_help = METHODS)]
+#[command(after_help = HELP)]
 pub struct Train {
-    /// What to sample; `ebbtide targets` lists the names
-    target: NamedTarget,
-    /// Steps from the origin to a sample
-    #[arg(long, value_name = "T", default_value_t = 5)]
-    steps: usize,
-    /// How the two processes learn
-    #[arg(long, value_name = "NAME", default_value = "tb-tb")]
-    method: Method,
-    /// Iterations [default: the paper's 25000]
+    #[command(flatten)]
+    asked: Asked,
+    /// Seed of all randomness; the same seed gives the same bits on any number of threads [default: 0]
+    #[arg(long, value_name = "S", conflicts_with = "seeds")]
+    seed: Option<u64>,
+    /// Several runs, one for each seed, side by side
+    #[arg(long, value_name = "S,S,…", value_delimiter = ',', num_args = 1..)]
+    seeds: Vec<u64>,
+    /// Where run folders are made
+    #[arg(long, value_name = "DIR", default_value = "runs", env = "EBBTIDE_RUNS")]
+    runs: PathBuf,
+    #[command(flatten)]
+    manner: Manner,
+}
+
+/// A run to go on with.
+#[derive(Args)]
+#[command(after_help = RESUME_HELP)]
+pub struct Resume {
+    /// The run's folder, or its name in `runs/`; several go on side by side
+    #[arg(required = true, value_name = "RUN")]
+    runs: Vec<PathBuf>,
+    /// A new number of iterations, to extend a run
     #[arg(long, value_name = "N")]
     iterations: Option<u64>,
-    /// Trajectories of each update [default: the paper's 512]
-    #[arg(long, value_name = "B")]
-    batch: Option<usize>,
-    /// Seed of all randomness; the same seed gives the same bits on any number of threads
-    #[arg(long, value_name = "S", default_value_t = 0)]
-    seed: u64,
+    #[command(flatten)]
+    manner: Manner,
+}
+
+/// How runs are done and shown.
+#[derive(Args)]
+struct Manner {
     /// Threads; 0 takes all cores
     #[arg(long, value_name = "K", default_value_t = 0)]
     threads: usize,
-    /// Print the final figures as one line of JSON
+    /// Print the final figures as JSON, one line for each run
     #[arg(long)]
     json: bool,
     /// No progress
@@ -53,7 +66,7 @@ pub struct Train {
     quiet: bool,
 }
 
-const METHODS: &str = "\
+const HELP: &str = "\
 Methods (generation objective, then what happens to variance and destruction):
   tb-fixed      trajectory balance; both variance and destruction fixed
   tb-variance   trajectory balance; learned variance
@@ -61,32 +74,48 @@ Methods (generation objective, then what happens to variance and destruction):
   tb-tb         trajectory balance for both processes; learned variance
   pis-fixed, pis-variance, pis-tlm, pis-vargrad
                 the same with reverse KL through the simulation (needs the gradient of the density)
+  custom        whatever the settings say
 
-Ctrl-C stops a training and prints the figures of what was learned so far; a second one leaves at once.";
+Everything is kept in a folder of its own, runs/<date>-<target>-<method>-T<steps>-s<seed>/:
+config.toml, environment.json, metrics.jsonl, checkpoints/, samples.npy, result.json, log.txt.
 
-/// Why the command failed.
-#[derive(Debug, thiserror::Error)]
-pub enum Failure {
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    #[error(transparent)]
-    Train(#[from] TrainError),
-    #[error(transparent)]
-    Evaluation(#[from] EvaluationError),
-    #[error(transparent)]
-    Threads(#[from] ThreadsError),
-    #[error("could not listen for Ctrl-C: {0}")]
-    Interrupt(#[from] ctrlc::Error),
-    #[error("could not write the result: {0}")]
-    Write(#[from] io::Error),
+Ctrl-C writes a checkpoint, prints the figures of what was learned so far, and ends with code 130; a
+second one leaves at once. `ebbtide resume` goes on, to the same bits.
+
+Examples:
+  ebbtide train 25gmm
+  ebbtide train easy-funnel --steps 10 --method tb-tlm --seeds 0,1,2
+  ebbtide train manywell --iterations 2000 --set network.width=128 --json > result.json
+  ebbtide config 40gmm > mine.toml && ebbtide train --config mine.toml";
+
+const RESUME_HELP: &str = "\
+The result is bitwise that of a run that was never stopped. Settings that the training does not depend on
+(evaluation.*, metrics.*, checkpoint.*) may be changed in the run's config.toml before.
+
+Examples:
+  ebbtide resume runs/2026-11-16-25gmm-tb-tb-T5-s0
+  ebbtide resume runs/2026-11-16-25gmm-tb-tb-T5-s0 --iterations 50000";
+
+/// How a run comes about.
+enum Start {
+    New { parent: PathBuf, settings: Box<Settings> },
+    Old { folder: PathBuf, iterations: Option<u64> },
 }
 
-impl Failure {
-    /// What the shell gets.
-    pub fn exit_code(&self) -> ExitCode {
+impl Start {
+    fn name(&self) -> String {
         match self {
-            Failure::Train(TrainError::Diverged { .. }) => ExitCode::from(3),
-            _ => ExitCode::FAILURE,
+            Start::New { settings, .. } => settings.name(),
+            Start::Old { folder, .. } => {
+                folder.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+            }
+        }
+    }
+
+    fn run(self, threads: &Threads) -> Result<Run, RunError> {
+        match self {
+            Start::New { parent, settings } => Run::begin(&parent, *settings, threads),
+            Start::Old { folder, iterations } => Run::resume(&folder, iterations, threads),
         }
     }
 }
@@ -94,82 +123,99 @@ impl Failure {
 impl Train {
     /// Trains, evaluates, prints.
     pub fn run(&self) -> Result<ExitCode, Failure> {
-        let target: Arc<dyn Target> = self.target.build().into();
-        let valid = self.config().validate(Arc::clone(&target))?;
-        let interrupt = Interrupt::listen()?;
-        let mut trainer = Trainer::new(valid, &Threads::new(self.threads)?);
-        let all = trainer.config().iterations;
+        let seeds: Vec<Option<(&str, u64)>> = match (self.seed, self.seeds.as_slice()) {
+            (None, []) => vec![None],
+            (Some(seed), _) => vec![Some(("--seed", seed))],
+            (None, seeds) => seeds.iter().map(|seed| Some(("--seeds", *seed))).collect(),
+        };
+        let mut starts = Vec::new();
+        for seed in seeds {
+            let settings = Box::new(self.asked.resolve(seed)?);
+            starts.push(Start::New { parent: self.runs.clone(), settings });
+        }
+        self.manner.go(starts)
+    }
+}
+
+impl Resume {
+    /// Goes on, evaluates, prints.
+    pub fn run(&self) -> Result<ExitCode, Failure> {
+        let start = |folder: &PathBuf| Start::Old { folder: folder.clone(), iterations: self.iterations };
+        self.manner.go(self.runs.iter().map(start).collect())
+    }
+}
+
+impl Manner {
+    /// As many runs at once as there are threads, the threads shared out among them.
+    fn go(&self, starts: Vec<Start>) -> Result<ExitCode, Failure> {
+        let cores = match self.threads {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            threads => threads,
+        };
+        let workers = starts.len().min(cores);
         let display = Display::new(self.quiet);
-        let name = format!("{} {} T{} s{}", self.target.name(), self.method.name(), self.steps, self.seed);
-        let mut observer = display.observe(&name);
-        observer.notice(Event::Begun { folder: Path::new(""), iteration: 0, iterations: all, seconds: 0.0 });
-        let begun = Instant::now();
-        let mut evaluating = 0.0;
-        while !trainer.is_finished() && !interrupt.asked() {
-            let report = trainer.step()?;
-            observer.notice(Event::Stepped(&report));
-            if !self.quiet && report.iteration.is_multiple_of((all / EVALUATIONS).max(1)) {
-                let paused = Instant::now();
-                let options = self.evaluation(report.iteration, false);
-                let bounds = evaluate(&*target, &mut trainer.sampler(), options)?.bounds;
-                let figures = Some(Figures::from(&bounds));
-                observer.notice(Event::Recorded(&Record { figures, ..Record::default() }));
-                evaluating += paused.elapsed().as_secs_f64();
+        let interrupt = Interrupt::listen(&display)?;
+        let jobs: Vec<_> = starts.into_iter().map(|start| (display.observe(&start.name()), start)).collect();
+        let results = pool::work(jobs, workers, |(mut observer, start)| {
+            let run = start.run(&Threads::new(cores / workers)?)?;
+            let folder = run.folder().to_owned();
+            let outcome = run.go(interrupt.stop(), &mut observer)?;
+            Ok::<_, Failure>((folder, outcome))
+        });
+        display.finish();
+        self.print(results)
+    }
+
+    fn print(&self, results: Vec<Result<(PathBuf, Outcome), Failure>>) -> Result<ExitCode, Failure> {
+        let (all, mut ended, mut failures) = (results.len(), Vec::new(), Vec::new());
+        for result in results {
+            match result {
+                Ok(run) => ended.push(run),
+                Err(failure) => failures.push(failure),
             }
         }
-        let seconds = begun.elapsed().as_secs_f64() - evaluating;
-        let finished = trainer.is_finished();
-        if !finished {
-            display.remark("interrupted: evaluating what was learned");
+        print_outcomes(&ended, self.json)?;
+        match failures.len() {
+            0 => Ok(exit_code(ended.iter().map(|(_, outcome)| outcome))),
+            1 if all == 1 => Err(failures.remove(0)),
+            failed => {
+                failures.iter().for_each(Failure::tell);
+                Err(Failure::Several { failed, all })
+            }
         }
-        observer.notice(Event::Evaluating);
-        let options = self.evaluation(trainer.state().iteration(), true);
-        let evaluation = evaluate(&*target, &mut trainer.sampler(), options)?;
-        let outcome = self.outcome(&trainer, seconds, &evaluation);
-        observer.notice(Event::Ended(&outcome));
-        display.finish();
-        let mut out = io::stdout().lock();
-        if self.json {
-            serde_json::to_writer(&mut out, &outcome).map_err(io::Error::from)?;
+    }
+}
+
+/// Final figures, for people or for programs.
+fn print_outcomes(ended: &[(PathBuf, Outcome)], json: bool) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    for (folder, outcome) in ended {
+        if json {
+            serde_json::to_writer(&mut out, &Line { folder, outcome })?;
             writeln!(out)?;
         } else {
-            write!(out, "{}", FinalTable { outcome: &outcome, folder: None })?;
-        }
-        Ok(if finished { ExitCode::SUCCESS } else { ExitCode::from(INTERRUPTED) })
-    }
-
-    /// What a training, its length in seconds, and its evaluation come to.
-    fn outcome(&self, trainer: &Trainer, seconds: f64, evaluation: &Evaluation) -> Outcome {
-        let (config, coverage) = (trainer.config(), evaluation.coverage.as_ref());
-        Outcome {
-            status: if trainer.is_finished() { Status::Finished } else { Status::Interrupted },
-            target: self.target.name().to_owned(),
-            method: self.method.name().to_owned(),
-            steps: config.grid.steps(),
-            batch: config.batch,
-            seed: config.seed,
-            iterations: trainer.state().iteration(),
-            seconds,
-            evaluations: trainer.state().evaluations(),
-            figures: Some(Figures::from(&evaluation.bounds)),
-            log_z_true: trainer.target().log_z(),
-            w2: evaluation.wasserstein2,
-            w2_floor: evaluation.wasserstein2_floor,
-            modes: coverage.map(|coverage| (coverage.reached, coverage.frequencies.len())),
-            modes_total_variation: coverage.map(|coverage| coverage.total_variation),
-            best_iteration: None,
+            write!(out, "{}", FinalTable { outcome, folder: Some(folder) })?;
         }
     }
+    Ok(())
+}
 
-    fn config(&self) -> Config {
-        let mut config = Config::preset(self.target, self.method, self.steps);
-        config.seed = self.seed;
-        config.iterations = self.iterations.unwrap_or(config.iterations);
-        config.batch = self.batch.unwrap_or(config.batch);
-        config
-    }
+/// A run in one line of JSON.
+#[derive(serde::Serialize)]
+struct Line<'a> {
+    folder: &'a Path,
+    #[serde(flatten)]
+    outcome: &'a Outcome,
+}
 
-    fn evaluation(&self, iteration: u64, transport: bool) -> EvaluationOptions {
-        EvaluationOptions { seed: self.seed, iteration, transport, ..EvaluationOptions::default() }
+/// What the shell gets for runs that ended.
+fn exit_code<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> ExitCode {
+    let statuses: Vec<&Status> = outcomes.map(|outcome| &outcome.status).collect();
+    if statuses.contains(&&Status::Interrupted) {
+        ExitCode::from(INTERRUPTED)
+    } else if statuses.iter().any(|status| matches!(status, Status::Diverged { .. })) {
+        ExitCode::from(DIVERGED)
+    } else {
+        ExitCode::SUCCESS
     }
 }

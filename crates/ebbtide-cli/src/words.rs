@@ -51,6 +51,15 @@ pub fn amount(value: u64) -> String {
     format!("{:.3e}", value as f64)
 }
 
+/// A number of bytes to three digits: `512 B`, `14.2 MB`.
+pub fn bytes(value: u64) -> String {
+    let text = amount(value);
+    match text.split_once(' ') {
+        Some((digits, unit)) => format!("{digits} {unit}B"),
+        None => format!("{text} B"),
+    }
+}
+
 /// Iterations per second, with as many decimals as mean something: `0.031`, `98.2`, `2,340`.
 pub fn rate(per_second: f64) -> String {
     if !per_second.is_finite() || per_second < 0.0 {

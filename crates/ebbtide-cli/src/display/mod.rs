@@ -86,6 +86,11 @@ impl Display {
         self.board.remark(text);
     }
 
+    /// Somebody on another thread who may have something to say.
+    pub fn remarks(&self) -> Remarks {
+        Remarks(Arc::clone(&self.board))
+    }
+
     /// Ends the showing before final figures are printed. The table of several runs stays as it stood last; that of a
     /// single run is taken away if its figures follow on the same terminal.
     pub fn finish(mut self) {
@@ -99,6 +104,16 @@ impl Display {
             // A thread that panicked has nothing more to draw.
             let _ = thread.join();
         }
+    }
+}
+
+/// A place for remarks, for as long as anything is shown.
+pub struct Remarks(Arc<Board>);
+
+impl Remarks {
+    /// A remark above the table, or a line.
+    pub fn remark(&self, text: &str) {
+        self.0.remark(text);
     }
 }
 

@@ -254,7 +254,7 @@ impl Row {
         self.evaluated(outcome.figures);
         self.look(now);
         self.view.iteration = outcome.iterations;
-        self.view.evaluations = outcome.evaluations;
+        self.view.evaluations = outcome.evaluations.unwrap_or(self.view.evaluations);
         self.view.left = None;
         self.view.phase = match &outcome.status {
             Status::Finished => Phase::Done,

@@ -1,0 +1,182 @@
+//! `ebbtide compare`: runs side by side, mean ± deviation over seeds.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use ebbtide_run::compare::{Group, Mean, gather, group};
+
+use crate::failure::Failure;
+
+/// Which runs.
+#[derive(Args)]
+#[command(after_help = HELP)]
+pub struct Compare {
+    /// Run folders, or folders of run folders
+    #[arg(required = true, value_name = "RUN")]
+    runs: Vec<PathBuf>,
+    /// How the table is written
+    #[arg(long, value_enum, default_value_t = Form::Text, value_name = "FORM")]
+    form: Form,
+    /// The same as `--form json`: one line for each group
+    #[arg(long, conflicts_with = "form")]
+    json: bool,
+}
+
+/// How a table is written.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum Form {
+    /// Columns, for people
+    Text,
+    /// For documents
+    Markdown,
+    /// For spreadsheets; mean and deviation are columns of their own
+    Csv,
+    /// One object on a line for each group
+    Json,
+}
+
+const HELP: &str = "\
+Runs are grouped by target, method and number of steps. Means are over runs that finished; those that diverged are
+counted and never left out of the count.
+
+Examples:
+  ebbtide compare runs/
+  ebbtide compare runs/2026-11-16-25gmm-* --form markdown";
+
+impl Compare {
+    /// Prints a row for each group.
+    pub fn run(&self) -> Result<ExitCode, Failure> {
+        let groups = group(&gather(&self.runs)?);
+        let form = if self.json { Form::Json } else { self.form };
+        write_groups(&mut io::stdout().lock(), &groups, form)?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Writes groups as a table.
+pub fn write_groups(out: &mut dyn Write, groups: &[Group], form: Form) -> io::Result<()> {
+    match form {
+        Form::Json => {
+            for group in groups {
+                writeln!(out, "{}", serde_json::to_string(group)?)?;
+            }
+            Ok(())
+        }
+        Form::Csv => csv(out, groups),
+        Form::Text => text(out, groups),
+        Form::Markdown => markdown(out, groups),
+    }
+}
+
+const HEADINGS: [&str; 11] =
+    ["target", "method", "T", "runs", "diverged", "ELBO", "EUBO", "log Z", "ESS %", "W2", "seconds"];
+
+/// Columns that hold words, and stand to the left.
+const WORDS: usize = 2;
+
+fn cells(group: &Group) -> [String; 11] {
+    let runs = match group.unfinished {
+        0 => group.seeds.len().to_string(),
+        more => format!("{} (+{more} unfinished)", group.seeds.len()),
+    };
+    let percent = group.ess.map(|mean| Mean {
+        mean: 100.0 * mean.mean,
+        deviation: mean.deviation.map(|deviation| 100.0 * deviation),
+        ..mean
+    });
+    [
+        group.target.clone(),
+        group.method.clone(),
+        group.steps.to_string(),
+        runs,
+        group.diverged.to_string(),
+        estimate(group.elbo, 3),
+        estimate(group.eubo, 3),
+        estimate(group.log_z, 3),
+        estimate(percent, 1),
+        estimate(group.w2, 3),
+        estimate(group.seconds, 0),
+    ]
+}
+
+fn estimate(mean: Option<Mean>, decimals: usize) -> String {
+    match mean {
+        None => "–".to_owned(),
+        Some(Mean { mean, deviation: None, .. }) => format!("{mean:.decimals$}"),
+        Some(Mean { mean, deviation: Some(deviation), .. }) => {
+            format!("{mean:.decimals$} ± {deviation:.decimals$}")
+        }
+    }
+}
+
+fn text(out: &mut dyn Write, groups: &[Group]) -> io::Result<()> {
+    let rows: Vec<[String; 11]> = groups.iter().map(cells).collect();
+    let width = |column: usize| {
+        let cells = rows.iter().map(|row| row[column].chars().count());
+        cells.chain([HEADINGS[column].chars().count()]).max().unwrap_or(0)
+    };
+    let widths: [usize; 11] = std::array::from_fn(width);
+    let mut line = |cells: &[String; 11]| {
+        let padded =
+            cells.iter().zip(widths).enumerate().map(|(column, (cell, width))| match column < WORDS {
+                true => format!("{cell:<width$}"),
+                false => format!("{cell:>width$}"),
+            });
+        writeln!(out, "{}", padded.collect::<Vec<_>>().join("  ").trim_end())
+    };
+    line(&HEADINGS.map(str::to_owned))?;
+    rows.iter().try_for_each(&mut line)?;
+    notes(out, groups, "")
+}
+
+fn markdown(out: &mut dyn Write, groups: &[Group]) -> io::Result<()> {
+    writeln!(out, "| {} |", HEADINGS.join(" | "))?;
+    let rules: Vec<&str> =
+        (0..HEADINGS.len()).map(|column| if column < WORDS { "---" } else { "---:" }).collect();
+    writeln!(out, "|{}|", rules.join("|"))?;
+    for group in groups {
+        writeln!(out, "| {} |", cells(group).join(" | "))?;
+    }
+    if groups.iter().any(|group| !group.notes.is_empty()) {
+        writeln!(out)?;
+    }
+    notes(out, groups, "- ")
+}
+
+fn notes(out: &mut dyn Write, groups: &[Group], bullet: &str) -> io::Result<()> {
+    for group in groups {
+        for note in &group.notes {
+            writeln!(out, "{bullet}{} {} T = {}: {note}", group.target, group.method, group.steps)?;
+        }
+    }
+    Ok(())
+}
+
+fn csv(out: &mut dyn Write, groups: &[Group]) -> io::Result<()> {
+    let figures = ["elbo", "eubo", "log_z", "ess", "w2", "w2_floor", "modes", "seconds"];
+    let columns: Vec<String> = figures.iter().map(|name| format!("{name},{name}_std")).collect();
+    writeln!(out, "target,method,steps,finished,diverged,unfinished,{}", columns.join(","))?;
+    for group in groups {
+        let Group { target, method, steps, seeds, diverged, unfinished, .. } = group;
+        write!(out, "{target},{method},{steps},{},{diverged},{unfinished}", seeds.len())?;
+        let means = [
+            group.elbo,
+            group.eubo,
+            group.log_z,
+            group.ess,
+            group.w2,
+            group.w2_floor,
+            group.modes,
+            group.seconds,
+        ];
+        for mean in means {
+            let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
+            let deviation = mean.and_then(|mean| mean.deviation);
+            write!(out, ",{},{}", number(mean.map(|mean| mean.mean)), number(deviation))?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}

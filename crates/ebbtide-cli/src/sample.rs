@@ -1,0 +1,111 @@
+//! `ebbtide sample`: draws from a trained sampler into a file or a pipe.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use ebbtide::metric::log_weights;
+use ebbtide::trajectory::{Threads, Trajectories};
+use ebbtide_run::export::{Export, Format, Shape};
+use ebbtide_run::trained::{Trained, Which};
+
+use crate::failure::Failure;
+
+/// What to draw, and where to.
+#[derive(Args)]
+#[command(after_help = HELP)]
+pub struct Sample {
+    /// The run's folder, or its name in `runs/`
+    run: PathBuf,
+    /// How many samples
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 1000)]
+    count: usize,
+    /// The file: .npy, .csv or .parquet; `-` is standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    output: PathBuf,
+    /// npy, csv or parquet, where the file's name does not tell [default: csv]
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<Format>,
+    /// With importance weights: log w = log density + log p← − log p→ of the trajectory
+    #[arg(long)]
+    weights: bool,
+    /// Whole paths from the origin to the sample, x₀ = 0 included
+    #[arg(long)]
+    trajectories: bool,
+    /// Seed of the draws; more samples of the same seed begin with the same ones
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    seed: u64,
+    /// Weights of the newest checkpoint (last) or of the best evaluation (best)
+    #[arg(long, value_name = "WHICH", default_value = "last")]
+    checkpoint: Which,
+    /// Threads; 0 takes all cores. How many never changes the samples
+    #[arg(long, value_name = "K", default_value_t = 0)]
+    threads: usize,
+}
+
+const HELP: &str = "\
+Normalised, the weights exp(log w) make expectations under the target consistent, and their mean is an estimate of Z.
+In npy files weights and samples are fields of one array: a[\"x\"], a[\"log_weight\"].
+
+Examples:
+  ebbtide sample runs/2026-11-16-25gmm-tb-tb-T5-s0 -n 100000 -o samples.npy
+  ebbtide sample runs/2026-11-16-25gmm-tb-tb-T5-s0 -n 10000 --weights -o samples.parquet
+  ebbtide sample runs/2026-11-16-25gmm-tb-tb-T5-s0 -n 5 --trajectories";
+
+/// Numbers of a portion: what is in memory at once.
+const PORTION: usize = 1 << 22;
+
+impl Sample {
+    /// Draws, portion by portion.
+    pub fn run(&self) -> Result<ExitCode, Failure> {
+        let mut trained = Trained::open(&self.run, self.checkpoint, &Threads::new(self.threads)?)?;
+        trained.remarks.iter().for_each(|remark| eprintln!("{remark}"));
+        let model = trained.sampler.model();
+        let (dim, path) = (model.dim(), model.dim() * model.steps());
+        let times = self.trajectories.then(|| model.grid.times().to_vec());
+        let mut export = self.open(Shape { dim, weights: self.weights, times })?;
+        let most = (PORTION / path).max(1);
+        let (mut states, mut first) = (Vec::new(), 0);
+        while first < self.count {
+            let count = most.min(self.count - first);
+            let trajectories = trained.sampler.portion(first, count, self.seed);
+            let weights = match self.weights {
+                true => Some(log_weights(&*trained.target, &mut trained.sampler, &trajectories)?),
+                false => None,
+            };
+            if self.trajectories {
+                with_origins(&trajectories, &mut states);
+            } else {
+                trajectories.copy_ends(&mut states);
+            }
+            export.write(&states, weights.as_deref())?;
+            first += count;
+        }
+        export.finish()?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn open(&self, shape: Shape) -> Result<Export, Failure> {
+        if self.output == Path::new("-") {
+            let format = self.format.unwrap_or(Format::Csv);
+            return Ok(Export::to_writer(Box::new(io::stdout()), format, shape, self.count)?);
+        }
+        let format = self.format.or_else(|| Format::of_path(&self.output)).ok_or_else(|| {
+            let path = self.output.display();
+            Failure::Usage(format!(
+                "the name {path} does not tell a format: end it in .npy, .csv or .parquet, or give --format"
+            ))
+        })?;
+        Ok(Export::to_file(&self.output, format, shape, self.count)?)
+    }
+}
+
+/// Whole paths, each beginning at the origin.
+fn with_origins(trajectories: &Trajectories, states: &mut Vec<f32>) {
+    states.clear();
+    for path in trajectories.states().chunks_exact(trajectories.path_len()) {
+        states.extend(std::iter::repeat_n(0.0, trajectories.dim()));
+        states.extend_from_slice(path);
+    }
+}
