@@ -1,11 +1,12 @@
 //! `ebbtide compare`: runs side by side, mean ± deviation over seeds.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use ebbtide_run::compare::{Group, Mean, gather, group};
+use ebbtide_run::folder::find;
 
 use crate::failure::Failure;
 
@@ -13,9 +14,9 @@ use crate::failure::Failure;
 #[derive(Args)]
 #[command(after_help = HELP)]
 pub struct Compare {
-    /// Run folders, or folders of run folders
+    /// Run folders or their names, or folders of run folders
     #[arg(required = true, value_name = "RUN")]
-    runs: Vec<PathBuf>,
+    names: Vec<PathBuf>,
     /// How the table is written
     #[arg(long, value_enum, default_value_t = Form::Text, value_name = "FORM")]
     form: Form,
@@ -47,8 +48,10 @@ Examples:
 
 impl Compare {
     /// Prints a row for each group.
-    pub fn run(&self) -> Result<ExitCode, Failure> {
-        let groups = group(&gather(&self.runs)?);
+    pub fn run(&self, runs: &Path) -> Result<ExitCode, Failure> {
+        let places =
+            self.names.iter().map(|name| if name.is_dir() { Ok(name.clone()) } else { find(name, runs) });
+        let groups = group(&gather(&places.collect::<Result<Vec<_>, _>>()?)?);
         let form = if self.json { Form::Json } else { self.form };
         write_groups(&mut io::stdout().lock(), &groups, form)?;
         Ok(ExitCode::SUCCESS)

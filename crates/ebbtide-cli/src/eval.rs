@@ -1,12 +1,13 @@
 //! `ebbtide eval`: what a trained sampler is worth, measured anew.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
 use ebbtide::metric::{EvaluationOptions, evaluate};
 use ebbtide::trajectory::Threads;
+use ebbtide_run::folder::find;
 use ebbtide_run::run::read_outcome;
 use ebbtide_run::trained::{Trained, Which};
 use ebbtide_run::{Outcome, Status};
@@ -18,7 +19,7 @@ use crate::final_table::FinalTable;
 #[derive(Args)]
 #[command(after_help = HELP)]
 pub struct Eval {
-    /// The run's folder, or its name in `runs/`
+    /// The run's folder, or its name (the date may be left out)
     run: PathBuf,
     /// Trajectories of each kind [default: as the run's evaluations]
     #[arg(long, value_name = "N")]
@@ -49,8 +50,9 @@ Examples:
 
 impl Eval {
     /// Evaluates and prints.
-    pub fn run(&self) -> Result<ExitCode, Failure> {
-        let mut trained = Trained::open(&self.run, self.checkpoint, &Threads::new(self.threads)?)?;
+    pub fn run(&self, runs: &Path) -> Result<ExitCode, Failure> {
+        let mut trained =
+            Trained::open(&find(&self.run, runs)?, self.checkpoint, &Threads::new(self.threads)?)?;
         trained.remarks.iter().for_each(|remark| eprintln!("{remark}"));
         let options = EvaluationOptions {
             samples: self.samples.unwrap_or(trained.settings.keeping.samples),

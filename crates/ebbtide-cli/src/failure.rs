@@ -14,7 +14,7 @@ use ebbtide_run::export::ExportError;
 use ebbtide_run::folder::FolderError;
 use ebbtide_run::run::RunError;
 use ebbtide_run::settings::{Problem, Problems};
-use miette::{Diagnostic, GraphicalReportHandler, LabeledSpan, NamedSource, SourceCode};
+use miette::{Diagnostic, GraphicalReportHandler, LabeledSpan, NamedSource, Severity, SourceCode};
 
 /// The exit code of wrong usage, configuration included.
 const USAGE: u8 = 2;
@@ -93,7 +93,10 @@ pub struct Picture<'a>(pub &'a Problems);
 impl fmt::Display for Picture<'_> {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let handler = handler();
-        for problem in &self.0.problems {
+        for (i, problem) in self.0.problems.iter().enumerate() {
+            if i > 0 {
+                writeln!(f)?;
+            }
             handler.render_report(f, &Drawn::new(problem, self.0))?;
         }
         Ok(())
@@ -114,6 +117,7 @@ fn handler() -> GraphicalReportHandler {
 #[derive(Debug)]
 struct Drawn {
     message: String,
+    severity: Severity,
     help: Option<String>,
     source: Option<NamedSource<String>>,
     labels: Vec<LabeledSpan>,
@@ -134,7 +138,8 @@ impl Drawn {
             let source = &all.sources[source];
             let source = NamedSource::new(&source.name, source.text.clone());
             Drawn {
-                message: "and here".to_owned(),
+                message: "together with this".to_owned(),
+                severity: Severity::Advice,
                 help: None,
                 source: Some(source),
                 labels,
@@ -144,7 +149,14 @@ impl Drawn {
         let first = drawn.next();
         let elsewhere = drawn.collect();
         let (source, labels) = first.map_or((None, Vec::new()), |first| (first.source, first.labels));
-        Self { message: problem.message.clone(), help: problem.help.clone(), source, labels, elsewhere }
+        Self {
+            message: problem.message.clone(),
+            severity: Severity::Error,
+            help: problem.help.clone(),
+            source,
+            labels,
+            elsewhere,
+        }
     }
 }
 
@@ -157,6 +169,10 @@ impl fmt::Display for Drawn {
 impl std::error::Error for Drawn {}
 
 impl Diagnostic for Drawn {
+    fn severity(&self) -> Option<Severity> {
+        Some(self.severity)
+    }
+
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         self.help.as_ref().map(|help| Box::new(help) as Box<dyn fmt::Display>)
     }

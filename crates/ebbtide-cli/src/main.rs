@@ -16,6 +16,7 @@ mod targets;
 mod train;
 mod words;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -26,6 +27,9 @@ use clap::{CommandFactory, Parser, Subcommand};
 struct Arguments {
     #[command(subcommand)]
     command: Command,
+    /// Where run folders are made and looked for
+    #[arg(long, global = true, value_name = "DIR", default_value = "runs", env = "EBBTIDE_RUNS")]
+    runs: PathBuf,
 }
 
 const HELP: &str = "\
@@ -69,12 +73,13 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let result = match Arguments::parse().command {
-        Command::Train(train) => train.run(),
-        Command::Resume(resume) => resume.run(),
-        Command::Sample(sample) => sample.run(),
-        Command::Eval(eval) => eval.run(),
-        Command::Compare(compare) => compare.run(),
+    let Arguments { command, runs } = Arguments::parse();
+    let result = match command {
+        Command::Train(train) => train.run(&runs),
+        Command::Resume(resume) => resume.run(&runs),
+        Command::Sample(sample) => sample.run(&runs),
+        Command::Eval(eval) => eval.run(&runs),
+        Command::Compare(compare) => compare.run(&runs),
         Command::Sweep(sweep) => sweep.run(),
         Command::Config(config) => config.run(),
         Command::Check(check) => check.run(),

@@ -8,6 +8,7 @@ use clap::Args;
 use ebbtide::metric::log_weights;
 use ebbtide::trajectory::{Threads, Trajectories};
 use ebbtide_run::export::{Export, Format, Shape};
+use ebbtide_run::folder::find;
 use ebbtide_run::trained::{Trained, Which};
 
 use crate::failure::Failure;
@@ -16,7 +17,7 @@ use crate::failure::Failure;
 #[derive(Args)]
 #[command(after_help = HELP)]
 pub struct Sample {
-    /// The run's folder, or its name in `runs/`
+    /// The run's folder, or its name (the date may be left out)
     run: PathBuf,
     /// How many samples
     #[arg(short = 'n', long, value_name = "N", default_value_t = 1000)]
@@ -58,8 +59,9 @@ const PORTION: usize = 1 << 22;
 
 impl Sample {
     /// Draws, portion by portion.
-    pub fn run(&self) -> Result<ExitCode, Failure> {
-        let mut trained = Trained::open(&self.run, self.checkpoint, &Threads::new(self.threads)?)?;
+    pub fn run(&self, runs: &Path) -> Result<ExitCode, Failure> {
+        let mut trained =
+            Trained::open(&find(&self.run, runs)?, self.checkpoint, &Threads::new(self.threads)?)?;
         trained.remarks.iter().for_each(|remark| eprintln!("{remark}"));
         let model = trained.sampler.model();
         let (dim, path) = (model.dim(), model.dim() * model.steps());

@@ -6,11 +6,14 @@ use std::process::ExitCode;
 
 use clap::Args;
 use ebbtide::trajectory::Threads;
+use ebbtide_run::compare::{gather, group};
+use ebbtide_run::folder::find;
 use ebbtide_run::run::{Run, RunError};
 use ebbtide_run::settings::Settings;
 use ebbtide_run::{Outcome, Status, pool};
 
 use crate::asked::Asked;
+use crate::compare::{Form, write_groups};
 use crate::display::Display;
 use crate::failure::Failure;
 use crate::final_table::FinalTable;
@@ -31,9 +34,6 @@ pub struct Train {
     /// Several runs, one for each seed, side by side
     #[arg(long, value_name = "S,S,…", value_delimiter = ',', num_args = 1..)]
     seeds: Vec<u64>,
-    /// Where run folders are made
-    #[arg(long, value_name = "DIR", default_value = "runs", env = "EBBTIDE_RUNS")]
-    runs: PathBuf,
     #[command(flatten)]
     manner: Manner,
 }
@@ -42,9 +42,9 @@ pub struct Train {
 #[derive(Args)]
 #[command(after_help = RESUME_HELP)]
 pub struct Resume {
-    /// The run's folder, or its name in `runs/`; several go on side by side
+    /// The run's folder, or its name (the date may be left out); several go on side by side
     #[arg(required = true, value_name = "RUN")]
-    runs: Vec<PathBuf>,
+    names: Vec<PathBuf>,
     /// A new number of iterations, to extend a run
     #[arg(long, value_name = "N")]
     iterations: Option<u64>,
@@ -122,7 +122,7 @@ impl Start {
 
 impl Train {
     /// Trains, evaluates, prints.
-    pub fn run(&self) -> Result<ExitCode, Failure> {
+    pub fn run(&self, runs: &Path) -> Result<ExitCode, Failure> {
         let seeds: Vec<Option<(&str, u64)>> = match (self.seed, self.seeds.as_slice()) {
             (None, []) => vec![None],
             (Some(seed), _) => vec![Some(("--seed", seed))],
@@ -131,7 +131,7 @@ impl Train {
         let mut starts = Vec::new();
         for seed in seeds {
             let settings = Box::new(self.asked.resolve(seed)?);
-            starts.push(Start::New { parent: self.runs.clone(), settings });
+            starts.push(Start::New { parent: runs.to_owned(), settings });
         }
         self.manner.go(starts)
     }
@@ -139,9 +139,12 @@ impl Train {
 
 impl Resume {
     /// Goes on, evaluates, prints.
-    pub fn run(&self) -> Result<ExitCode, Failure> {
-        let start = |folder: &PathBuf| Start::Old { folder: folder.clone(), iterations: self.iterations };
-        self.manner.go(self.runs.iter().map(start).collect())
+    pub fn run(&self, runs: &Path) -> Result<ExitCode, Failure> {
+        let mut starts = Vec::new();
+        for name in &self.names {
+            starts.push(Start::Old { folder: find(name, runs)?, iterations: self.iterations });
+        }
+        self.manner.go(starts)
     }
 }
 
@@ -187,15 +190,20 @@ impl Manner {
 }
 
 /// Final figures, for people or for programs.
-fn print_outcomes(ended: &[(PathBuf, Outcome)], json: bool) -> io::Result<()> {
+fn print_outcomes(ended: &[(PathBuf, Outcome)], json: bool) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     for (folder, outcome) in ended {
         if json {
-            serde_json::to_writer(&mut out, &Line { folder, outcome })?;
+            serde_json::to_writer(&mut out, &Line { folder, outcome }).map_err(io::Error::from)?;
             writeln!(out)?;
         } else {
             write!(out, "{}", FinalTable { outcome, folder: Some(folder) })?;
         }
+    }
+    if ended.len() > 1 && !json {
+        let folders: Vec<PathBuf> = ended.iter().map(|(folder, _)| folder.clone()).collect();
+        writeln!(out, "\nTogether, mean ± deviation from run to run:")?;
+        write_groups(&mut out, &group(&gather(&folders)?), Form::Text)?;
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use ebbtide::target::NamedTarget;
 use serde::Serialize;
 
 use crate::durable::FileError;
-use crate::folder::{Files, FolderError, find};
+use crate::folder::{FolderError, is_run};
 use crate::run::{RunError, read_outcome, read_settings};
 use crate::settings::Settings;
 use crate::{Outcome, Status};
@@ -89,8 +89,10 @@ pub struct Group {
 pub fn gather(paths: &[PathBuf]) -> Result<Vec<Found>, RunError> {
     let mut found = BTreeMap::new();
     for path in paths {
-        let inside = if Files(path).config().is_file() { Vec::new() } else { runs_in(path, 2)? };
-        let folders = if inside.is_empty() { vec![find(path)?] } else { inside };
+        let folders = if is_run(path) { vec![path.clone()] } else { runs_in(path, 2)? };
+        if folders.is_empty() {
+            return Err(FolderError::NotARun { path: path.clone(), near: None }.into());
+        }
         for folder in folders {
             // The same run may be named twice.
             let key = fs::canonicalize(&folder).unwrap_or_else(|_| folder.clone());
@@ -108,7 +110,7 @@ fn runs_in(folder: &Path, levels: usize) -> Result<Vec<PathBuf>, FolderError> {
     let Ok(entries) = fs::read_dir(folder) else { return Ok(runs) };
     for entry in entries {
         let path = entry.map_err(FileError::of("list", folder))?.path();
-        if Files(&path).config().is_file() {
+        if is_run(&path) {
             runs.push(path);
         } else if levels > 1 && path.is_dir() {
             runs.extend(runs_in(&path, levels - 1)?);

@@ -107,8 +107,10 @@ impl Folder {
 
     /// The folder of a run that has begun.
     pub fn open(path: &Path) -> Result<Self, FolderError> {
-        let path = find(path)?;
-        Self::furnish(path)
+        if !is_run(path) {
+            return Err(FolderError::NotARun { path: path.to_owned(), near: None });
+        }
+        Self::furnish(path.to_owned())
     }
 
     fn furnish(path: PathBuf) -> Result<Self, FolderError> {
@@ -145,33 +147,57 @@ impl Folder {
     }
 }
 
-/// The folder of a run that has begun: the path itself, or a name in `runs/`.
-pub fn find(path: &Path) -> Result<PathBuf, FolderError> {
-    let in_runs = Path::new("runs").join(path);
-    for candidate in [path, &in_runs] {
-        if Files(candidate).config().is_file() {
-            return Ok(candidate.to_owned());
-        }
-    }
-    Err(FolderError::NotARun { path: path.to_owned(), near: nearest(path) })
+/// Whether there is a run at this very place.
+pub fn is_run(path: &Path) -> bool {
+    Files(path).config().is_file()
 }
 
-/// The run whose name is most like that of `path`, beside it or in `runs/`.
-fn nearest(path: &Path) -> Option<PathBuf> {
-    let wanted = path.file_name()?.to_str()?;
-    let beside = path.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
-    let mut best: Option<(f64, PathBuf)> = None;
-    for folder in [beside, Path::new("runs")] {
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-            let name = entry.file_name();
-            let likeness = strsim::normalized_damerau_levenshtein(wanted, &name.to_string_lossy());
-            let is_better = best.as_ref().is_none_or(|(least, _)| likeness > *least);
-            if likeness >= 0.5 && is_better && Files(&entry.path()).config().is_file() {
-                best = Some((likeness, entry.path()));
-            }
+/// The run that somebody means: a path, or a name in `runs`. Of a name without its date, the newest.
+pub fn find(path: &Path, runs: &Path) -> Result<PathBuf, FolderError> {
+    for candidate in [path.to_owned(), runs.join(path)] {
+        if is_run(&candidate) {
+            return Ok(candidate);
         }
     }
-    best.map(|(_, path)| path)
+    let newest = path.to_str().and_then(|name| {
+        let (folders, name) = (folders_in(runs), format!("-{name}"));
+        folders
+            .filter(|folder| name_of(folder).contains(&name))
+            .filter_map(|folder| Some((age(&folder, &name)?, folder)))
+            .max()
+    });
+    match newest {
+        Some((_, folder)) => Ok(folder),
+        None => Err(FolderError::NotARun { path: path.to_owned(), near: nearest(path, runs) }),
+    }
+}
+
+/// Date and number of a folder `<date><name>` or `<date><name>-<number>`.
+fn age(folder: &Path, name: &str) -> Option<(String, u64)> {
+    let full = name_of(folder);
+    let (date, rest) = full.split_once(name)?;
+    let number = if rest.is_empty() { 1 } else { rest.strip_prefix('-')?.parse().ok()? };
+    let is_date = date.len() == 10 && date.chars().all(|letter| letter.is_ascii_digit() || letter == '-');
+    is_date.then(|| (date.to_owned(), number))
+}
+
+/// Run folders in a folder; none if it cannot be read.
+fn folders_in(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).filter(|path| is_run(path))
+}
+
+fn name_of(folder: &Path) -> String {
+    folder.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+}
+
+/// The run whose name is most like that of `path`, beside it or in `runs`.
+fn nearest(path: &Path, runs: &Path) -> Option<PathBuf> {
+    let wanted = name_of(path);
+    let beside = path.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
+    let likeness = |folder: &PathBuf| strsim::normalized_damerau_levenshtein(&wanted, &name_of(folder));
+    let near = folders_in(beside).chain(folders_in(runs)).filter(|folder| likeness(folder) >= 0.5);
+    near.max_by(|a, b| likeness(a).total_cmp(&likeness(b)))
 }
 
 #[cfg(test)]
@@ -204,7 +230,22 @@ mod tests {
         let folder = Folder::create(parent.path(), "2026-11-16-25gmm").expect("made");
         fs::write(folder.files().config(), "").expect("written");
         let wrong = parent.path().join("2026-11-16-26gmm");
-        let message = find(&wrong).expect_err("no such run").to_string();
+        let message = find(&wrong, Path::new("runs")).expect_err("no such run").to_string();
         assert!(message.contains("did you mean") && message.contains("25gmm"), "{message}");
+    }
+
+    #[test]
+    fn a_date_may_be_left_out() {
+        let runs = tempfile::tempdir().expect("a folder");
+        for name in
+            ["2026-11-15-25gmm-T5", "2026-11-16-25gmm-T5", "2026-11-16-25gmm-T5-2", "2026-11-16-25gmm-T50"]
+        {
+            let folder = Folder::create(runs.path(), name).expect("made");
+            fs::write(folder.files().config(), "").expect("written");
+        }
+        let found = |name: &str| find(Path::new(name), runs.path()).ok().map(|path| name_of(&path));
+        assert_eq!(found("25gmm-T5").as_deref(), Some("2026-11-16-25gmm-T5-2"));
+        assert_eq!(found("2026-11-15-25gmm-T5").as_deref(), Some("2026-11-15-25gmm-T5"));
+        assert_eq!(found("gmm-T5"), None);
     }
 }

@@ -8,7 +8,7 @@ use ebbtide::trajectory::Threads;
 
 use crate::compare::{Found, gather, is_done};
 use crate::durable::FileError;
-use crate::folder::{Files, Folder, FolderError};
+use crate::folder::{Folder, FolderError, is_run};
 use crate::run::{Run, RunError, read_outcome, read_settings};
 use crate::settings::{
     Difference, Draft, Entry, Mismatch, Problem, Problems, Settings, Strictness, Value, entries, nearest,
@@ -122,7 +122,7 @@ impl Sweep {
     /// Whether a job is done already.
     pub fn is_done(&self, job: &Settings) -> Result<bool, RunError> {
         let folder = self.place(job);
-        if !Files(&folder).config().is_file() {
+        if !is_run(&folder) {
             return Ok(false);
         }
         let outcome = read_outcome(&folder)?;
@@ -137,7 +137,7 @@ impl Sweep {
                 error.to_string(),
             )))
         })?;
-        let run = if Files(&path).config().is_file() {
+        let run = if is_run(&path) {
             let begun = read_settings(&path)?;
             if let Some(difference) = job.difference(&begun, &["iterations", "checkpoint.seconds"]) {
                 return Err(JobError::Changed { path, difference });
@@ -151,12 +151,8 @@ impl Sweep {
 
     /// All runs of the sweep that have begun, by whomever.
     pub fn gather(&self) -> Result<Vec<Found>, RunError> {
-        let begun: Vec<PathBuf> = self
-            .jobs
-            .iter()
-            .map(|job| self.place(job))
-            .filter(|path| Files(path).config().is_file())
-            .collect();
+        let begun: Vec<PathBuf> =
+            self.jobs.iter().map(|job| self.place(job)).filter(|path| is_run(path)).collect();
         gather(&begun)
     }
 

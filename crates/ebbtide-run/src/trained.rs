@@ -8,7 +8,7 @@ use ebbtide::target::Target;
 use ebbtide::trajectory::{Sampler, Threads};
 
 use crate::checkpoint::{best_weights, last_weights};
-use crate::folder::{Files, find};
+use crate::folder::Files;
 use crate::run::{RunError, read_settings};
 use crate::settings::Settings;
 
@@ -58,8 +58,8 @@ pub struct Trained {
 impl Trained {
     /// Reads the weights of a run.
     pub fn open(path: &Path, which: Which, threads: &Threads) -> Result<Self, RunError> {
-        let folder = find(path)?;
-        let settings = read_settings(&folder)?;
+        let folder = path.to_owned();
+        let settings = read_settings(path)?;
         let valid = settings.validate()?;
         let (checkpoints, layout) = (Files(&folder).checkpoints(), &valid.model().layout);
         let mut remarks = Vec::new();

@@ -109,8 +109,7 @@ impl Resolving {
         let steps = self.steps();
         // Without these there are no presets, and without presets nothing to say about the rest.
         let mut settings = Settings::preset(target?, method?, steps?);
-        self.fill(&mut settings);
-        if !self.problems.is_empty() {
+        if !self.fill(&mut settings) {
             return None;
         }
         self.grid(&settings);
@@ -219,8 +218,9 @@ impl Resolving {
             .ok()
     }
 
-    /// Takes over what is given.
-    fn fill(&mut self, settings: &mut Settings) {
+    /// Takes over what is given; answers whether all of it could be.
+    fn fill(&mut self, settings: &mut Settings) -> bool {
+        let before = self.problems.len();
         for setting in SETTINGS {
             let Some(entry) = self.given.get(setting.key) else { continue };
             if let Err(mismatch) = (setting.read)(settings, &entry.value) {
@@ -235,6 +235,7 @@ impl Resolving {
         if !self.given.contains_key("metrics.every") {
             settings.keeping.record_every = usual.record_every;
         }
+        self.problems.len() == before
     }
 
     /// Times and number of steps must agree, where both are given.

@@ -1,0 +1,177 @@
+//! Trainings that are interrupted and killed at any moment: nothing that was saved is lost, and the end is the same.
+
+#![cfg(unix)]
+
+mod place;
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use place::{Place, assert_same, interrupt, last_checkpoint, told};
+
+/// Moments that are all over the place, and the same every time.
+struct Moments(u64);
+
+impl Moments {
+    fn next(&mut self, most: Duration) -> Duration {
+        // The multiplier is Knuth's for a 64-bit linear congruential generator.
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        most.mul_f64((self.0 >> 11) as f64 / (1_u64 << 53) as f64)
+    }
+}
+
+/// The iteration of the newest checkpoint.
+fn saved(run: &Path) -> u64 {
+    let name =
+        last_checkpoint(run).map(|path| path.file_stem().expect("a name").to_string_lossy().into_owned());
+    name.map_or(0, |name| name.parse().expect("a number"))
+}
+
+fn wait_until(what: &str, holds: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !holds() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{what} took too long");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+#[test]
+fn interrupted_and_killed_at_random_it_ends_as_if_nothing_had_been() {
+    let place = Place::new();
+    let length = "--iterations=1500";
+    let whole = told(place.train(&["25gmm", length, "--runs=whole", "--quiet"]));
+    assert_eq!(whole.code, 0, "{}", whole.err);
+    let settings = ["25gmm", length, "--runs=broken", "--quiet", "--set=checkpoint.seconds=0.02"];
+    let mut child = place.spawn(place.train(&settings));
+    wait_until("the first checkpoint", || {
+        let begun = fs::read_dir(place.path().join("broken")).is_ok_and(|mut runs| runs.next().is_some());
+        begun && saved(&place.only_run("broken")) > 0
+    });
+    let run = place.only_run("broken");
+    let (mut moments, mut interrupted) = (Moments(1), 0);
+    for round in 0..12 {
+        std::thread::sleep(moments.next(Duration::from_millis(60)));
+        if round % 2 == 0 {
+            interrupt(&child);
+            interrupted += u32::from(child.wait().expect("it ends").code() == Some(130));
+        } else {
+            child.kill().expect("killed");
+            child.wait().expect("it is gone");
+        }
+        let before = saved(&run);
+        child =
+            place.spawn(place.command(&["resume", run.to_str().expect("UTF-8"), "--quiet", "--threads=1"]));
+        std::thread::sleep(Duration::from_millis(30));
+        assert!(saved(&run) >= before, "a checkpoint was lost");
+    }
+    interrupt(&child);
+    child.wait().expect("it ends");
+    assert!(interrupted > 0, "it ended before it could be interrupted: make it longer");
+    let last = told(place.command(&["resume", run.to_str().expect("UTF-8"), "--quiet", "--threads=2"]));
+    assert!(last.code == 0 || last.err.contains("is finished"), "{}", last.err);
+    // How often checkpoints are written is not part of what is compared.
+    let config = fs::read_to_string(run.join("config.toml")).expect("a configuration");
+    assert!(config.contains("seconds = 0.02"));
+    fs::write(run.join("config.toml"), config.replace("seconds = 0.02", "seconds = 60.0")).expect("written");
+    let best = |run: &Path| {
+        let path = run.join("checkpoints/best.safetensors");
+        let bytes = fs::read(&path).expect("the best");
+        let text = String::from_utf8_lossy(&bytes).replace("seconds = 0.02", "seconds = 60.0");
+        text.split_once("\"dtype\"").expect("a header").1.to_owned()
+    };
+    let whole = place.only_run("whole");
+    assert!(best(&run) == best(&whole), "the best weights differ");
+    fs::copy(whole.join("checkpoints/best.safetensors"), run.join("checkpoints/best.safetensors"))
+        .expect("copied");
+    assert_same(&run, &whole);
+}
+
+/// A run that does little but write checkpoints, killed again and again. What is on disk after a kill must be there after the
+/// next start, and the run must get ahead.
+#[test]
+fn a_hundred_kills_never_lose_the_last_good_checkpoint() {
+    let place = Place::new();
+    let arguments = [
+        "25gmm",
+        "--iterations=100000000",
+        "--quiet",
+        "--set=checkpoint.seconds=0",
+        "--set=evaluation.every=0",
+    ];
+    let mut child = place.spawn(place.train(&arguments));
+    wait_until("the first checkpoint", || {
+        let begun = fs::read_dir(place.path().join("runs")).is_ok_and(|mut runs| runs.next().is_some());
+        begun && saved(&place.only_run("runs")) > 0
+    });
+    let run = place.only_run("runs");
+    let (mut moments, mut last, mut leftovers) = (Moments(2), 0, 0);
+    for kill in 0..100 {
+        std::thread::sleep(moments.next(Duration::from_millis(12)));
+        child.kill().expect("killed");
+        child.wait().expect("it is gone");
+        let now = saved(&run);
+        assert!(
+            now >= last,
+            "after kill {kill} the newest checkpoint is of iteration {now}, and was of {last} before"
+        );
+        last = now;
+        let names = fs::read_dir(run.join("checkpoints")).expect("checkpoints");
+        leftovers += names
+            .filter(|entry| {
+                entry.as_ref().expect("an entry").file_name().to_string_lossy().ends_with(".part")
+            })
+            .count();
+        if kill % 10 == 9 {
+            // Sampling reads the newest checkpoint, and says so if it had to go back to the one before.
+            let drawn = told(place.command(&["sample", run.to_str().expect("UTF-8"), "-n", "1"]));
+            assert_eq!((drawn.code, drawn.err.as_str()), (0, ""), "after kill {kill}");
+        }
+        child =
+            place.spawn(place.command(&["resume", run.to_str().expect("UTF-8"), "--quiet", "--threads=1"]));
+        wait_until("a checkpoint after a kill", || saved(&run) > last);
+    }
+    child.kill().expect("killed");
+    child.wait().expect("it is gone");
+    assert!(leftovers > 0, "no kill fell into the writing of a checkpoint: they prove nothing");
+    let log = fs::read_to_string(run.join("log.txt")).expect("a log");
+    assert!(!log.contains("cannot be used"), "a checkpoint was damaged");
+    assert_eq!(log.matches("goes on after iteration").count(), 100);
+}
+
+#[test]
+fn a_second_interrupt_leaves_at_once() {
+    let place = Place::new();
+    // A final evaluation that takes minutes.
+    let arguments = ["manywell", "--iterations=100000000", "--quiet", "--set=evaluation.every=0"];
+    let mut command = place.train(&arguments);
+    command.arg("--set=evaluation.samples=20000");
+    let mut child = place.spawn(command);
+    wait_until("the start", || place.path().join("runs").exists());
+    std::thread::sleep(Duration::from_millis(300));
+    interrupt(&child);
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(child.try_wait().expect("it can be asked").is_none(), "it still evaluates");
+    interrupt(&child);
+    let begun = Instant::now();
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+    assert!(begun.elapsed() < Duration::from_secs(1));
+    let resumed = told(place.command(&["eval", "manywell-tb-tb-T3-s0", "--samples=16", "--json"]));
+    assert_eq!(resumed.code, 0, "the checkpoint of the first interrupt is there: {}", resumed.err);
+}
+
+#[test]
+fn two_processes_do_not_share_a_folder() {
+    let place = Place::new();
+    let mut child = place.spawn(place.train(&["25gmm", "--iterations=100000000", "--quiet"]));
+    wait_until("the start", || {
+        fs::read_dir(place.path().join("runs")).is_ok_and(|mut runs| {
+            runs.next().is_some_and(|run| run.expect("an entry").path().join("config.toml").exists())
+        })
+    });
+    let second = told(place.command(&["resume", "25gmm-tb-tb-T3-s0"]));
+    assert_eq!(second.code, 1);
+    assert!(second.err.contains("is in use: another process is training there"), "{}", second.err);
+    child.kill().expect("killed");
+    child.wait().expect("it is gone");
+}

@@ -1,0 +1,178 @@
+//! Sweeps: killed, restarted, divided and merged.
+
+#![cfg(unix)]
+
+mod place;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+use place::{Place, assert_same, told};
+
+const SWEEP: &str = r#"
+targets = ["25gmm", "easy-funnel"]
+methods = ["tb-tb", "tb-variance"]
+steps = [2, 3]
+seeds = [0, 1]
+workers = 2
+
+[set]
+iterations = 120
+batch = 16
+network.width = 16
+"replay.capacity" = 200
+checkpoint.seconds = 0.01
+[set.local-search]
+every = 20
+steps = 20
+burn-in = 10
+capacity = 2000
+[set.evaluation]
+samples = 64
+every = 40
+"#;
+
+fn runs_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().map(|entry| entry.expect("an entry").path());
+    let mut runs: Vec<PathBuf> = entries.filter(|path| path.is_dir()).collect();
+    runs.sort();
+    runs
+}
+
+/// Finished runs, and when their results were written.
+fn done(folder: &Path) -> BTreeMap<PathBuf, SystemTime> {
+    let results = runs_in(folder).into_iter().map(|run| run.join("result.json"));
+    results.filter_map(|path| Some((path.clone(), path.metadata().ok()?.modified().ok()?))).collect()
+}
+
+#[test]
+fn a_sweep_killed_and_restarted_loses_and_repeats_nothing() {
+    let place = Place::new();
+    place.write("whole.toml", SWEEP);
+    place.write("broken.toml", SWEEP);
+    let whole = told(place.command(&["sweep", "whole.toml", "--quiet"]));
+    assert_eq!(whole.code, 0, "{}", whole.err);
+    assert_eq!(whole.out.lines().count(), 1 + 8, "{}", whole.out);
+    let folder = place.path().join("runs/broken");
+    let mut kills = 0;
+    while done(&folder).len() < 16 {
+        let before = done(&folder);
+        let begun = Instant::now();
+        let mut child = place.spawn(place.command(&["sweep", "broken.toml", "--quiet"]));
+        // Killed soon after a run more is done, in the middle of the next ones.
+        while done(&folder).len() < before.len() + 3 && child.try_wait().expect("it can be asked").is_none() {
+            assert!(begun.elapsed() < Duration::from_secs(60));
+            std::thread::sleep(Duration::from_millis(3));
+        }
+        child.kill().expect("killed");
+        child.wait().expect("it is gone");
+        kills += 1;
+        let after = done(&folder);
+        for (path, written) in &before {
+            assert_eq!(after.get(path), Some(written), "{} was done and is done again", path.display());
+        }
+    }
+    assert!(kills >= 3, "only {kills} kills");
+    let last = told(place.command(&["sweep", "broken.toml"]));
+    assert_eq!(last.code, 0);
+    assert!(last.err.contains("16 runs are done already"), "{}", last.err);
+    let timeless = |table: &str| {
+        let lines = table
+            .lines()
+            .map(|line| line.rsplit_once("  ").map_or(line, |(rest, _)| rest.trim_end()).to_owned());
+        lines.collect::<Vec<_>>()
+    };
+    assert_eq!(timeless(&last.out), timeless(&whole.out));
+    let mut resumed = 0;
+    for run in runs_in(&place.path().join("runs/whole")) {
+        let other = folder.join(run.file_name().expect("a name"));
+        assert_same(&run, &other);
+        let log = fs::read_to_string(other.join("log.txt")).expect("a log");
+        resumed += log.matches("goes on after iteration").count();
+    }
+    assert!(resumed > 0, "no kill fell into a run: they prove nothing");
+}
+
+#[test]
+fn shards_make_up_the_whole() {
+    let place = Place::new();
+    place.write("whole.toml", SWEEP);
+    place.write("parts.toml", SWEEP);
+    assert_eq!(told(place.command(&["sweep", "whole.toml", "--quiet"])).code, 0);
+    let shards = ["1/3", "2/3", "3/3"];
+    let children: Vec<_> = shards
+        .iter()
+        .map(|shard| {
+            place.spawn(place.command(&["sweep", "parts.toml", "--quiet", "--workers=1", "--shard", shard]))
+        })
+        .collect();
+    for mut child in children {
+        assert_eq!(child.wait().expect("it ends").code(), Some(0));
+    }
+    let (whole, parts) = (place.path().join("runs/whole"), place.path().join("runs/parts"));
+    for run in runs_in(&whole) {
+        let other = parts.join(run.file_name().expect("a name"));
+        assert_same(&run, &other);
+        let log = fs::read_to_string(other.join("log.txt")).expect("a log");
+        assert_eq!(log.matches("begins:").count(), 1, "each run belongs to one shard");
+    }
+    let merged = told(place.command(&["sweep", "parts.toml", "--merge", "--form", "csv"]));
+    assert_eq!((merged.code, merged.err.as_str()), (0, ""));
+    assert_eq!(merged.out, place.read("runs/parts/results.csv"));
+    let timeless = |text: &str| {
+        text.lines().map(|line| line.rsplitn(3, ',').nth(2).map(str::to_owned)).collect::<Vec<_>>()
+    };
+    assert_eq!(timeless(&merged.out), timeless(&place.read("runs/whole/results.csv")));
+}
+
+#[test]
+fn a_sweep_that_was_changed_is_refused_where_it_has_begun() {
+    let place = Place::new();
+    let text = "targets = [\"25gmm\"]\nsteps = 2\nseeds = [0, 1]\n[set]\niterations = 5\nbatch = 8\nevaluation.samples = 16";
+    place.write("sweep.toml", text);
+    assert_eq!(told(place.command(&["sweep", "sweep.toml", "-q"])).code, 0);
+    // More iterations and more seeds are more of the same.
+    place.write(
+        "sweep.toml",
+        &text.replace("iterations = 5", "iterations = 9").replace("[0, 1]", "[0, 1, 2]"),
+    );
+    let longer = told(place.command(&["sweep", "sweep.toml", "-q"]));
+    assert_eq!(longer.code, 0, "{}", longer.err);
+    assert!(place.read("runs/sweep/25gmm-tb-tb-T2-s0/result.json").contains("\"iterations\": 9"));
+    place.write(
+        "sweep.toml",
+        &text.replace("batch = 8", "batch = 16").replace("iterations = 5", "iterations = 12"),
+    );
+    let other = told(place.command(&["sweep", "sweep.toml", "-q"]));
+    assert_eq!(other.code, 1);
+    assert!(other.err.contains("was begun with batch = 8, and the sweep now asks for 16"), "{}", other.err);
+    assert!(other.err.contains("2 of 2 runs failed"), "{}", other.err);
+}
+
+#[test]
+fn a_wrong_sweep_is_told_with_its_places() {
+    let place = Place::new();
+    let cases = [
+        ("seeds = [0]", "the sweep has no `targets`"),
+        ("targets = []", "`targets` is empty"),
+        ("targets = [\"26gmm\"]", "did you mean `25gmm`?"),
+        ("target = [\"25gmm\"]", "did you mean `targets`?"),
+        ("targets = \"25gmm\"\nsteps = [0]", "a grid needs at least one step"),
+        ("targets = \"25gmm\"\nworkers = \"two\"", "workers is \"two\", but must be a whole number"),
+        ("targets = \"25gmm\"\n[set]\nbtach = 3", "did you mean `batch`?"),
+        (
+            "targets = \"25gmm\"\nmethods = [\"tb-tb\", \"pis-tlm\"]\n[set]\nreplay.ratio = 2",
+            "reverse KL cannot learn from replayed",
+        ),
+    ];
+    for (text, message) in cases {
+        place.write("sweep.toml", text);
+        let answer = told(place.command(&["sweep", "sweep.toml"]));
+        assert_eq!(answer.code, 2, "{text}");
+        assert!(answer.err.contains(message), "{text}\n{}", answer.err);
+        assert!(!place.path().join("runs").exists(), "nothing was begun");
+        assert_eq!(told(place.command(&["check", "sweep.toml"])).code, 2, "{text}");
+    }
+}
