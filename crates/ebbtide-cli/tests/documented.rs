@@ -1,0 +1,102 @@
+//! What is documented is run: the page on the command line as it stands, and the examples of every `--help`.
+
+#![cfg(unix)]
+
+mod place;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use place::{Place, interrupt, told};
+
+fn documentation() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/commands.md")
+}
+
+/// The files that the page shows, by the name it gives them.
+fn shown(page: &str, name: &str) -> String {
+    let (_, after) = page.split_once(&format!("`{name}`")).expect("the page names the file");
+    let (_, file) = after.split_once("```toml\n").expect("the page shows the file");
+    file.split_once("```").expect("a block ends").0.to_owned()
+}
+
+#[test]
+fn the_page_tells_the_truth() {
+    let page = fs::read_to_string(documentation()).expect("the page");
+    let place = Place::new();
+    // Commands run in a copy of the folder `.in`, because there is a folder `.out`.
+    for folder in ["commands.in", "commands.out"] {
+        fs::create_dir(place.path().join(folder)).expect("made");
+    }
+    for name in ["mine.toml", "sweep.toml"] {
+        place.write(&format!("commands.in/{name}"), &shown(&page, name));
+    }
+    place.write("commands.md", &page);
+    let cases = trycmd::TestCases::new();
+    cases.register_bin("ebbtide", Path::new(env!("CARGO_BIN_EXE_ebbtide"))).env("NO_COLOR", "1");
+    cases.case(place.path().join("commands.md")).run();
+}
+
+/// Lines of a help text that begin with the command.
+fn examples(help: &str) -> Vec<String> {
+    let lines = help.lines().map(str::trim);
+    lines
+        .filter(|line| line.starts_with("ebbtide ") || line.starts_with("srun ebbtide "))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Every example is run as a shell would, in a place that has what it talks about. Those that would train for minutes are
+/// interrupted after a moment, which is code 130.
+#[test]
+fn every_example_of_every_help_works() {
+    let place = Place::new();
+    let mut child =
+        place.spawn(place.train(&["25gmm", "--iterations=100000000", "--quiet", "--set=steps=5"]));
+    std::thread::sleep(Duration::from_secs(1));
+    interrupt(&child);
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+    let run = place.only_run("runs");
+    fs::rename(run, place.path().join("runs/2026-11-16-25gmm-tb-tb-T5-s0")).expect("renamed");
+    let config = told(place.command(&["config", "25gmm"])).out;
+    place.write("mine.toml", &config);
+    place.write(
+        "sweep.toml",
+        "targets = \"25gmm\"\nseeds = [0, 1]\n[set]\niterations = 5\nevaluation.samples = 16",
+    );
+    let overview = told(place.command(&["--help"])).out;
+    let mut all = examples(&overview);
+    for command in
+        ["train", "resume", "sample", "eval", "compare", "sweep", "config", "check", "completions", "man"]
+    {
+        let found = examples(&told(place.command(&[command, "--help"])).out);
+        assert!(!found.is_empty(), "{command} --help has no example");
+        all.extend(found);
+    }
+    assert!(all.len() > 20, "{all:?}");
+    let binaries = Path::new(env!("CARGO_BIN_EXE_ebbtide")).parent().expect("a folder");
+    for example in all {
+        // What only a cluster or a home folder has.
+        let line = example.replace("srun ", "").replace("$SLURM_ARRAY_TASK_ID", "1").replace("~/", "./home/");
+        let line = line.replace("&& man ", "&& echo ");
+        for folder in
+            ["home/.zfunc", "home/.local/share/bash-completion/completions", "home/.config/fish/completions"]
+        {
+            fs::create_dir_all(place.path().join(folder)).expect("made");
+        }
+        let path = format!("{}:{}", binaries.display(), std::env::var("PATH").unwrap_or_default());
+        let mut shell = Command::new("timeout");
+        shell.args(["--preserve-status", "--signal=INT", "--kill-after=60", "1", "sh", "-c", &line]);
+        shell.current_dir(place.path()).env("PATH", path).env_remove("EBBTIDE_RUNS");
+        let answer = told(shell);
+        assert!(
+            [0, 130].contains(&answer.code),
+            "{example}\ncode {}\n{}\n{}",
+            answer.code,
+            answer.out,
+            answer.err
+        );
+    }
+}
