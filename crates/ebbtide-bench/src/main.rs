@@ -4,6 +4,7 @@ mod arithmetic;
 mod case;
 mod growth;
 mod memory;
+mod overhead;
 mod points;
 mod request;
 mod serve;
@@ -44,6 +45,8 @@ enum Command {
     Serve(serve::Serve),
     /// Print how time and memory of an update grow with the steps, the batch and the width, as CSV.
     Growth(growth::Growth),
+    /// Print what it costs to keep a training in a folder, as CSV.
+    Overhead(overhead::Overhead),
 }
 
 /// How many threads work.
@@ -65,6 +68,7 @@ fn main() -> ExitCode {
         Command::Updates(updates) => updates.run(),
         Command::Serve(serve) => serve.run(),
         Command::Growth(growth) => growth.run(),
+        Command::Overhead(overhead) => overhead.run(),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
