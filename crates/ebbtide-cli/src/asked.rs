@@ -1,36 +1,41 @@
 //! The arguments that say what a run is: a target, a file, single settings.
 
 use std::fs;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
+use ebbtide::objective::Method;
+use ebbtide::target::NamedTarget;
 use ebbtide_run::durable::FileError;
-use ebbtide_run::settings::{Draft, Settings, Strictness};
+use ebbtide_run::settings::{Draft, SETTINGS, Settings, Strictness, entries};
 
 use crate::failure::Failure;
+use crate::parse::Suggested;
 
-/// What is asked for. Later ones go before earlier ones: file, target, arguments of their own, `--set`.
+/// What is asked for. Arguments go before the file.
 #[derive(Args, Clone)]
 pub struct Asked {
     /// What to sample; `ebbtide targets` lists the names
+    #[arg(value_parser = Suggested(NamedTarget::ALL.map(NamedTarget::name).to_vec()), hide_possible_values = true)]
     target: Option<String>,
-    /// Take the settings from a TOML file, as `ebbtide config` prints it
+    /// Take the settings from a TOML file, as `ebbtide config` prints it; `-` is standard input
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// How the two processes learn [default: tb-tb]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = Suggested(Method::ALL.map(Method::name).to_vec()), hide_possible_values = true)]
     method: Option<String>,
     /// Steps from the origin to a sample [default: 5]
-    #[arg(long, value_name = "T")]
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
     steps: Option<String>,
     /// Iterations [default: the paper's 25000]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     iterations: Option<String>,
     /// Trajectories of each update [default: the paper's 512]
-    #[arg(long, value_name = "B")]
+    #[arg(long, value_name = "B", allow_negative_numbers = true)]
     batch: Option<String>,
     /// Any setting: `--set replay.ratio=4`; `ebbtide config` lists them
-    #[arg(long, value_name = "KEY=VALUE")]
+    #[arg(long, value_name = "KEY=VALUE", value_parser = Suggested(SETTINGS.iter().map(|setting| setting.key).collect()), hide_possible_values = true)]
     set: Vec<String>,
 }
 
@@ -39,7 +44,8 @@ impl Asked {
     pub fn resolve(&self, seed: Option<(&str, u64)>) -> Result<Settings, Failure> {
         let mut draft = Draft::new();
         if let Some(path) = &self.config {
-            let text = fs::read_to_string(path).map_err(FileError::of("read", path))?;
+            let text = read(path)?;
+            refuse_sweep(path, &text)?;
             draft.document(&path.display().to_string(), &text);
         }
         let flags = [
@@ -61,5 +67,25 @@ impl Asked {
             draft.argument("--set", text);
         }
         Ok(draft.resolve(Strictness::Strict)?)
+    }
+}
+
+/// A file, or standard input.
+pub fn read(path: &Path) -> Result<String, Failure> {
+    let text =
+        if path == Path::new("-") { io::read_to_string(io::stdin()) } else { fs::read_to_string(path) };
+    Ok(text.map_err(FileError::of("read", path))?)
+}
+
+/// Whether a text is meant as a sweep.
+pub fn is_sweep(text: &str) -> bool {
+    let axes = ["targets", "methods", "seeds"];
+    entries(0, text).is_ok_and(|entries| entries.iter().any(|entry| axes.contains(&entry.path.as_str())))
+}
+
+fn refuse_sweep(path: &Path, text: &str) -> Result<(), Failure> {
+    match is_sweep(text) {
+        false => Ok(()),
+        true => Err(Failure::Usage(format!("{0} is a sweep: `ebbtide sweep {0}`", path.display()))),
     }
 }

@@ -1,18 +1,18 @@
 //! `ebbtide check`: is a file right, and what would it cost?
 
-use std::fs;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
 use ebbtide::trajectory::Threads;
-use ebbtide_run::durable::FileError;
 use ebbtide_run::estimate::Estimate;
-use ebbtide_run::settings::{Draft, Settings, Strictness, entries};
+use ebbtide_run::pool;
+use ebbtide_run::settings::{Draft, Settings, Strictness};
 use ebbtide_run::sweep::Sweep;
 
+use crate::asked::{is_sweep, read};
 use crate::failure::Failure;
 use crate::words;
 
@@ -42,12 +42,10 @@ const PATIENCE: Duration = Duration::from_millis(1500);
 
 impl Check {
     /// Says what is wrong, or what it would cost.
-    pub fn run(&self) -> Result<ExitCode, Failure> {
-        let text = fs::read_to_string(&self.file).map_err(FileError::of("read", &self.file))?;
+    pub fn run(&self, runs: &Path) -> Result<ExitCode, Failure> {
+        let text = read(&self.file)?;
         let name = self.file.display().to_string();
-        let is_sweep =
-            entries(0, &text).is_ok_and(|entries| entries.iter().any(|entry| entry.path == "targets"));
-        if is_sweep { self.sweep(&name, &text) } else { self.single(&name, &text) }
+        if is_sweep(&text) { self.sweep(&name, &text, runs) } else { self.single(&name, &text) }
     }
 
     fn single(&self, name: &str, text: &str) -> Result<ExitCode, Failure> {
@@ -71,7 +69,7 @@ impl Check {
         writeln!(
             out,
             "  time    {} on {} threads ({:.2} ms an iteration, {:.2} s an evaluation)",
-            words::duration(Duration::from_secs_f64(total)),
+            words::duration(span(total)),
             threads.count(),
             1e3 * iteration,
             evaluation
@@ -81,8 +79,8 @@ impl Check {
     }
 
     /// Runs that differ in their seed alone cost the same, and are tried once.
-    fn sweep(&self, name: &str, text: &str) -> Result<ExitCode, Failure> {
-        let sweep = Sweep::read(name, text)?;
+    fn sweep(&self, name: &str, text: &str, runs: &Path) -> Result<ExitCode, Failure> {
+        let sweep = Sweep::read(name, text, runs)?;
         let mut out = io::stdout().lock();
         writeln!(out, "{name} is a sweep of {} runs in {}", sweep.jobs.len(), sweep.folder.display())?;
         if self.no_estimate {
@@ -103,11 +101,15 @@ impl Check {
             seconds += estimate.total;
             largest = largest.max(estimate.memory);
         }
-        let workers =
-            sweep.workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
-        let each = words::duration(Duration::from_secs_f64(seconds / workers as f64));
+        let workers = sweep.workers.unwrap_or_else(pool::cores);
+        let each = words::duration(span(seconds / workers as f64));
         writeln!(out, "  time    {each} on {workers} workers of one thread each")?;
         writeln!(out, "  memory  up to {} for each worker", words::bytes(largest))?;
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Seconds as a span of time, as long as there is one.
+fn span(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
 }

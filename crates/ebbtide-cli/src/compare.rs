@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use ebbtide_run::compare::{Group, Mean, gather, group};
-use ebbtide_run::folder::find;
+use ebbtide_run::compare::{Found, Gathered, Group, Mean, gather, group};
+use ebbtide_run::run::RunError;
+use ebbtide_run::{Outcome, Status};
 
 use crate::failure::Failure;
+use crate::find::meant;
 
 /// Which runs.
 #[derive(Args)]
@@ -49,12 +51,31 @@ Examples:
 impl Compare {
     /// Prints a row for each group.
     pub fn run(&self, runs: &Path) -> Result<ExitCode, Failure> {
-        let places =
-            self.names.iter().map(|name| if name.is_dir() { Ok(name.clone()) } else { find(name, runs) });
-        let groups = group(&gather(&places.collect::<Result<Vec<_>, _>>()?)?);
+        let mut places = Vec::new();
+        for name in &self.names {
+            places.push(if name.is_dir() { name.clone() } else { meant(name, runs)? });
+        }
+        let Gathered { found, unreadable } = gather(&places);
+        let groups = group(&found);
         let form = if self.json { Form::Json } else { self.form };
-        write_groups(&mut io::stdout().lock(), &groups, form)?;
+        if !groups.is_empty() {
+            write_groups(&mut io::stdout().lock(), &groups, form)?;
+        }
+        tell_unreadable(unreadable)?;
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Says of each run why it is not in the table.
+pub fn tell_unreadable(unreadable: Vec<RunError>) -> Result<(), Failure> {
+    let count = unreadable.len();
+    match <[RunError; 1]>::try_from(unreadable) {
+        Ok([error]) => Err(error.into()),
+        Err(none) if none.is_empty() => Ok(()),
+        Err(several) => {
+            several.into_iter().for_each(|error| Failure::from(error).tell());
+            Err(Failure::Unreadable(count))
+        }
     }
 }
 
@@ -74,7 +95,7 @@ pub fn write_groups(out: &mut dyn Write, groups: &[Group], form: Form) -> io::Re
 }
 
 const HEADINGS: [&str; 11] =
-    ["target", "method", "T", "runs", "diverged", "ELBO", "EUBO", "log Z", "ESS %", "W2", "seconds"];
+    ["target", "method", "T", "finished", "diverged", "ELBO", "EUBO", "log Z", "ESS %", "W2", "seconds"];
 
 /// Columns that hold words, and stand to the left.
 const WORDS: usize = 2;
@@ -180,6 +201,34 @@ fn csv(out: &mut dyn Write, groups: &[Group]) -> io::Result<()> {
             write!(out, ",{},{}", number(mean.map(|mean| mean.mean)), number(deviation))?;
         }
         writeln!(out)?;
+    }
+    Ok(())
+}
+
+/// Writes a line for each run.
+pub fn write_runs(out: &mut dyn Write, found: &[Found]) -> io::Result<()> {
+    writeln!(
+        out,
+        "target,method,steps,seed,status,iterations,seconds,elbo,eubo,log_z,ess,w2,w2_floor,modes,folder"
+    )?;
+    for Found { folder, settings, outcome } in found {
+        let (target, method, steps) = (settings.target, settings.method_name(), settings.steps());
+        write!(out, "{target},{method},{steps},{}", settings.config.seed)?;
+        let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
+        let figures = outcome.as_ref().and_then(|outcome| outcome.figures);
+        let of = |value: fn(&Outcome) -> Option<f64>| number(outcome.as_ref().and_then(value));
+        let status = match outcome.as_ref().map(|outcome| &outcome.status) {
+            Some(Status::Finished) => "finished",
+            Some(Status::Diverged { .. }) => "diverged",
+            Some(Status::Interrupted) | None => "unfinished",
+        };
+        let iterations = outcome.as_ref().map_or_else(String::new, |outcome| outcome.iterations.to_string());
+        write!(out, ",{status},{iterations},{}", of(|outcome| outcome.seconds))?;
+        write!(out, ",{},{}", number(figures.map(|f| f.elbo)), number(figures.and_then(|f| f.eubo)))?;
+        write!(out, ",{},{}", number(figures.map(|f| f.log_z)), number(figures.map(|f| f.ess)))?;
+        let modes = of(|outcome| outcome.modes.map(|(reached, _)| reached as f64));
+        let name = folder.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        writeln!(out, ",{},{},{modes},{name}", of(|outcome| outcome.w2), of(|outcome| outcome.w2_floor))?;
     }
     Ok(())
 }

@@ -5,15 +5,18 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use ebbtide::metric::{EvaluationOptions, evaluate};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use ebbtide::metric::{EvaluationError, EvaluationOptions, evaluate};
 use ebbtide::trajectory::Threads;
-use ebbtide_run::folder::find;
 use ebbtide_run::run::read_outcome;
+use ebbtide_run::settings::MOST_SAMPLES;
 use ebbtide_run::trained::{Trained, Which};
 use ebbtide_run::{Outcome, Status};
 
 use crate::failure::Failure;
 use crate::final_table::FinalTable;
+use crate::find::meant;
+use crate::parse;
 
 /// What to evaluate.
 #[derive(Args)]
@@ -22,13 +25,13 @@ pub struct Eval {
     /// The run's folder, or its name (the date may be left out)
     run: PathBuf,
     /// Trajectories of each kind [default: as the run's evaluations]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse::count, allow_negative_numbers = true)]
     samples: Option<usize>,
     /// Seed of the evaluation; another one tells how much of the figures is chance [default: the run's]
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
     /// Weights of the newest checkpoint (last) or of the best evaluation (best)
-    #[arg(long, value_name = "WHICH", default_value = "last")]
+    #[arg(long, value_name = "WHICH", default_value = "last", value_parser = PossibleValuesParser::new(["last", "best"]).try_map(|name| name.parse::<Which>()), hide_possible_values = true)]
     checkpoint: Which,
     /// Leave out the 2-Wasserstein distance, whose cost grows as the cube of the samples
     #[arg(long)]
@@ -42,7 +45,8 @@ pub struct Eval {
 }
 
 const HELP: &str = "\
-Works on a run that is still going on, too.
+Works on a run that is still going on, too. A mode counts as reached when a single sample belongs to it; how evenly they are
+reached is the total variation between the shares of the samples and the true weights of the modes.
 
 Examples:
   ebbtide eval runs/2026-11-16-25gmm-tb-tb-T5-s0
@@ -52,7 +56,7 @@ impl Eval {
     /// Evaluates and prints.
     pub fn run(&self, runs: &Path) -> Result<ExitCode, Failure> {
         let mut trained =
-            Trained::open(&find(&self.run, runs)?, self.checkpoint, &Threads::new(self.threads)?)?;
+            Trained::open(&meant(&self.run, runs)?, self.checkpoint, &Threads::new(self.threads)?)?;
         trained.remarks.iter().for_each(|remark| eprintln!("{remark}"));
         let options = EvaluationOptions {
             samples: self.samples.unwrap_or(trained.settings.keeping.samples),
@@ -60,20 +64,51 @@ impl Eval {
             iteration: trained.iteration,
             transport: !self.no_transport,
         };
-        let evaluation = evaluate(&*trained.target, &mut trained.sampler, options)?;
-        let before = read_outcome(&trained.folder)?;
+        if !(2..=MOST_SAMPLES).contains(&options.samples) {
+            let samples = options.samples;
+            return Err(Failure::Usage(format!(
+                "--samples is {samples}, but must be between 2 and {MOST_SAMPLES}"
+            )));
+        }
+        let evaluation =
+            evaluate(&*trained.target, &mut trained.sampler, options).map_err(|error| match error {
+                EvaluationError::Transport(error) => Failure::Usage(format!(
+                    "{error}; leave the distance out with --no-transport, or take fewer --samples"
+                )),
+                error => error.into(),
+            })?;
+        // How the run ended is its own affair; a figure more is not.
+        let before = read_outcome(&trained.folder).ok().flatten();
+        let status = before.as_ref().map_or(Status::Interrupted, |before| before.status.clone());
         let outcome = Outcome {
             best_iteration: before.and_then(|before| before.best_iteration),
-            ..Outcome::new(Status::Finished, &trained.settings, &*trained.target, trained.iteration)
+            samples: options.samples,
+            ..Outcome::new(status, &trained.settings, &*trained.target, trained.iteration)
         }
         .evaluated(&evaluation);
         let mut out = io::stdout().lock();
         if self.json {
-            serde_json::to_writer(&mut out, &outcome).map_err(io::Error::from)?;
+            let line = Line {
+                folder: &trained.folder,
+                checkpoint: if self.checkpoint == Which::Best { "best" } else { "last" },
+                evaluation_seed: options.seed,
+                outcome: &outcome,
+            };
+            serde_json::to_writer(&mut out, &line).map_err(io::Error::from)?;
             writeln!(out)?;
         } else {
             write!(out, "{}", FinalTable { outcome: &outcome, folder: None })?;
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// An evaluation in one line of JSON.
+#[derive(serde::Serialize)]
+struct Line<'a> {
+    folder: &'a Path,
+    checkpoint: &'static str,
+    evaluation_seed: u64,
+    #[serde(flatten)]
+    outcome: &'a Outcome,
 }

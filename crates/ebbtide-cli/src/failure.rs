@@ -1,7 +1,7 @@
 //! What the command says when it cannot do what is asked, and what the shell gets.
 
 use std::fmt;
-use std::io;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use ebbtide::metric::EvaluationError;
@@ -53,6 +53,9 @@ pub enum Failure {
     /// Anything else that is asked for and cannot be.
     #[error("{0}")]
     Usage(String),
+    /// Some runs could not be read; each has said why.
+    #[error("{0} of the runs could not be read")]
+    Unreadable(usize),
     /// Some of several jobs failed; each has said why.
     #[error("{failed} of {all} runs failed")]
     Several { failed: usize, all: usize },
@@ -62,6 +65,7 @@ impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         match error {
             RunError::Problems(problems) => Failure::Problems(problems),
+            RunError::Config(error) => Failure::Config(error),
             error => Failure::Run(error),
         }
     }
@@ -70,11 +74,20 @@ impl From<RunError> for Failure {
 impl Failure {
     /// Tells a person, on standard error. A reader who closed the pipe has seen enough, and gets nothing.
     pub fn tell(&self) {
+        // There is nobody to tell that standard error is closed.
+        let _ = match self {
+            Failure::Problems(problems) => write!(io::stderr(), "{}", Picture(problems)),
+            other if other.is_closed_pipe() => Ok(()),
+            other => writeln!(io::stderr(), "error: {other}"),
+        };
+    }
+
+    /// Whether a reader went away who had seen enough.
+    fn is_closed_pipe(&self) -> bool {
         match self {
-            Failure::Problems(problems) => eprint!("{}", Picture(problems)),
-            Failure::Write(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
-            Failure::Export(ExportError::Closed) => {}
-            other => eprintln!("error: {other}"),
+            Failure::Write(error) => error.kind() == io::ErrorKind::BrokenPipe,
+            Failure::Export(ExportError::Closed) => true,
+            _ => false,
         }
     }
 
@@ -82,10 +95,14 @@ impl Failure {
     pub fn exit_code(&self) -> ExitCode {
         match self {
             Failure::Problems(_) | Failure::Config(_) | Failure::Usage(_) => ExitCode::from(USAGE),
+            other if other.is_closed_pipe() => ExitCode::SUCCESS,
             _ => ExitCode::FAILURE,
         }
     }
 }
+
+/// Lines longer than this are not drawn: nobody could read them.
+const FARTHEST: usize = 2000;
 
 /// Problems drawn into the text that has them.
 pub struct Picture<'a>(pub &'a Problems);
@@ -96,6 +113,11 @@ impl fmt::Display for Picture<'_> {
         for (i, problem) in self.0.problems.iter().enumerate() {
             if i > 0 {
                 writeln!(f)?;
+            }
+            if problem.places.iter().any(|(place, _)| self.0.line_and_column(place).1 > FARTHEST) {
+                let alone = Problems { sources: self.0.sources.clone(), problems: vec![problem.clone()] };
+                writeln!(f, "error: {alone}")?;
+                continue;
             }
             handler.render_report(f, &Drawn::new(problem, self.0))?;
         }

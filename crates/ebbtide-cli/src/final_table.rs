@@ -7,6 +7,9 @@ use ebbtide_run::{Figures, Outcome, Status};
 
 use crate::words;
 
+/// An importance-weighted mean of fewer effective samples than this says nothing, nor does its error.
+const FEW: f64 = 10.0;
+
 /// So many coordinates of a point are enough to recognise it.
 const COORDINATES: usize = 6;
 
@@ -20,13 +23,24 @@ pub struct FinalTable<'a> {
 
 impl fmt::Display for FinalTable<'_> {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let Outcome { target, method, steps, seed, iterations, batch, .. } = self.outcome;
-        write!(f, "{target}, {method}, T = {steps}, seed {seed}: {iterations} iterations of {batch}")?;
+        let Outcome { target, method, steps, seed, iterations, length, batch, samples, .. } = self.outcome;
+        write!(f, "{target}, {method}, T = {steps}, seed {seed}: {iterations}")?;
+        if iterations != length {
+            write!(f, " of {length}")?;
+        }
+        write!(f, " iterations of {batch}")?;
         match self.outcome.seconds {
-            Some(seconds) => writeln!(f, " in {seconds:.0} s")?,
+            Some(seconds) if seconds < 10.0 => write!(f, " in {seconds:.1} s")?,
+            Some(seconds) => write!(f, " in {seconds:.0} s")?,
+            None => {}
+        }
+        match self.outcome.figures {
+            Some(_) => writeln!(f, "; figures from {samples} samples")?,
             None => writeln!(f)?,
         }
-        self.status(f)?;
+        if self.folder.is_some() {
+            self.status(f)?;
+        }
         if let Some(figures) = &self.outcome.figures {
             self.bounds(f, figures)?;
         }
@@ -46,10 +60,10 @@ impl FinalTable<'_> {
     fn status(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match &self.outcome.status {
             Status::Finished => Ok(()),
-            Status::Interrupted => match self.folder {
-                Some(folder) => writeln!(f, "interrupted; to go on: ebbtide resume {}", argument(folder)),
-                None => writeln!(f, "interrupted"),
-            },
+            Status::Interrupted => {
+                let folder = self.folder.map_or_else(String::new, argument);
+                writeln!(f, "interrupted; to go on: ebbtide resume {folder}")
+            }
             Status::Diverged { at, reason, point } => {
                 writeln!(f, "diverged at iteration {at}: {}", words::printable(reason))?;
                 if !point.is_empty() {
@@ -67,10 +81,14 @@ impl FinalTable<'_> {
     fn bounds(&self, f: &mut fmt::Formatter, figures: &Figures) -> fmt::Result {
         let estimate = |value: f64, error: f64| format!("{value:.4} ± {error:.4}");
         row(f, "ELBO", estimate(figures.elbo, figures.elbo_error), "lower bound on log Z")?;
-        let about = match self.outcome.log_z_true {
-            Some(truth) => format!("importance-weighted; the truth is {truth:.4}"),
-            None => "importance-weighted".to_owned(),
-        };
+        let mut about = "importance-weighted".to_owned();
+        if let Some(truth) = self.outcome.log_z_true {
+            about += &format!("; the truth is {truth:.4}");
+        }
+        let effective = figures.ess * self.outcome.samples as f64;
+        if effective < FEW {
+            about += &format!("; rests on {effective:.0} samples: do not trust it");
+        }
         row(f, "log Z", estimate(figures.log_z, figures.log_z_error), &about)?;
         if let (Some(eubo), Some(error)) = (figures.eubo, figures.eubo_error) {
             row(f, "EUBO", estimate(eubo, error), "upper bound on log Z")?;
@@ -86,7 +104,7 @@ impl FinalTable<'_> {
             row(f, "W2", format!("{w2:.4}"), &about)?;
         }
         if let (Some((reached, all)), Some(variation)) = (outcome.modes, outcome.modes_total_variation) {
-            let about = format!("reached; shares are off by {:.1} % in total variation", 100.0 * variation);
+            let about = format!("reached; total variation {variation:.3} from the true shares");
             row(f, "modes", format!("{reached} of {all}"), &about)?;
         }
         match outcome.best_iteration {
@@ -99,7 +117,7 @@ impl FinalTable<'_> {
 }
 
 fn row(f: &mut fmt::Formatter, name: &str, value: String, about: &str) -> fmt::Result {
-    writeln!(f, "{}", format!("  {name:<8}{value:<20}{about}").trim_end())
+    writeln!(f, "{}", format!("  {name:<8}{value:<18}  {about}").trim_end())
 }
 
 /// A point by its first coordinates.
@@ -134,6 +152,10 @@ mod tests {
             batch: 512,
             seed: 0,
             iterations: 1234,
+            length: 1234,
+            log_z_learned: None,
+            evaluated_at: Some(1234),
+            samples: 2048,
             seconds: Some(61.2),
             evaluations: Some(631_808),
             figures: Some(Figures {
@@ -162,12 +184,12 @@ mod tests {
     fn a_finished_run_has_its_figures() {
         assert_eq!(
             shown(&outcome(Status::Finished)),
-            "25gmm, tb-tb, T = 5, seed 0: 1234 iterations of 512 in 61 s
+            "25gmm, tb-tb, T = 5, seed 0: 1234 iterations of 512 in 61 s; figures from 2048 samples
   ELBO    -0.4312 ± 0.0211    lower bound on log Z
   log Z   -0.0312 ± 0.0123    importance-weighted; the truth is 0.0000
   EUBO    0.2123 ± 0.0101     upper bound on log Z
   ESS     71.2 %              effective share of the samples
-  modes   24 of 25            reached; shares are off by 6.1 % in total variation
+  modes   24 of 25            reached; total variation 0.061 from the true shares
   E(x)    631808              evaluations of the density
   kept in runs/a b
 "
@@ -178,8 +200,8 @@ mod tests {
     fn an_interrupted_run_says_how_to_go_on() {
         let interrupted = outcome(Status::Interrupted);
         assert!(shown(&interrupted).contains("\ninterrupted; to go on: ebbtide resume 'runs/a b'\n"));
-        let nowhere = FinalTable { outcome: &interrupted, folder: None }.to_string();
-        assert!(nowhere.contains("\ninterrupted\n"), "{nowhere}");
+        let unfinished = Outcome { iterations: 99, ..interrupted };
+        assert!(shown(&unfinished).contains("seed 0: 99 of 1234 iterations of 512"));
     }
 
     #[test]

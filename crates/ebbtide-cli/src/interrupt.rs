@@ -13,15 +13,27 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
-    /// Listens from now on. Whatever was saved is whole at any moment, so leaving at once loses nothing but time.
+    /// Listens from now on, for a training. Whatever was saved is whole at any moment, so leaving at once loses nothing but time.
     pub fn listen(display: &Display) -> Result<Self, ctrlc::Error> {
+        let remarks = display.remarks();
+        Self::telling(move || {
+            remarks.remark("stopping: a checkpoint and the figures so far; once more to leave at once");
+        })
+    }
+
+    /// Listens from now on, for work that is over in a moment anyway.
+    pub fn silent() -> Result<Self, ctrlc::Error> {
+        Self::telling(|| ())
+    }
+
+    fn telling(tell: impl Fn() + Send + 'static) -> Result<Self, ctrlc::Error> {
         let stop = Stop::new();
-        let (wish, remarks) = (stop.clone(), display.remarks());
+        let wish = stop.clone();
         ctrlc::set_handler(move || {
             if wish.ask() {
                 std::process::exit(INTERRUPTED.into());
             }
-            remarks.remark("stopping: a checkpoint and the figures so far; once more to leave at once");
+            tell();
         })?;
         Ok(Self { stop })
     }

@@ -8,7 +8,9 @@ mod display;
 mod eval;
 mod failure;
 mod final_table;
+mod find;
 mod interrupt;
+mod parse;
 mod sample;
 mod shell;
 mod sweep;
@@ -27,9 +29,9 @@ use clap::{CommandFactory, Parser, Subcommand};
 struct Arguments {
     #[command(subcommand)]
     command: Command,
-    /// Where run folders are made and looked for
-    #[arg(long, global = true, value_name = "DIR", default_value = "runs", env = "EBBTIDE_RUNS")]
-    runs: PathBuf,
+    /// Where run folders are made and looked for [default: the environment's EBBTIDE_RUNS, or runs]
+    #[arg(long, global = true, value_name = "DIR")]
+    runs: Option<PathBuf>,
 }
 
 const HELP: &str = "\
@@ -74,15 +76,17 @@ enum Command {
 
 fn main() -> ExitCode {
     let Arguments { command, runs } = Arguments::parse();
+    let chosen = || std::env::var_os("EBBTIDE_RUNS").filter(|chosen| !chosen.is_empty());
+    let runs = runs.or_else(|| chosen().map(PathBuf::from)).unwrap_or_else(|| "runs".into());
     let result = match command {
         Command::Train(train) => train.run(&runs),
         Command::Resume(resume) => resume.run(&runs),
         Command::Sample(sample) => sample.run(&runs),
         Command::Eval(eval) => eval.run(&runs),
         Command::Compare(compare) => compare.run(&runs),
-        Command::Sweep(sweep) => sweep.run(),
+        Command::Sweep(sweep) => sweep.run(&runs),
         Command::Config(config) => config.run(),
-        Command::Check(check) => check.run(),
+        Command::Check(check) => check.run(&runs),
         Command::Targets => targets::list(),
         Command::Completions(completions) => completions.run(Arguments::command()),
         Command::Man(man) => man.run(Arguments::command()),

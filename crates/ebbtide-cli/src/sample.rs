@@ -5,13 +5,16 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use ebbtide::metric::log_weights;
 use ebbtide::trajectory::{Threads, Trajectories};
 use ebbtide_run::export::{Export, Format, Shape};
-use ebbtide_run::folder::find;
 use ebbtide_run::trained::{Trained, Which};
 
 use crate::failure::Failure;
+use crate::find::meant;
+use crate::interrupt::{INTERRUPTED, Interrupt};
+use crate::parse;
 
 /// What to draw, and where to.
 #[derive(Args)]
@@ -20,25 +23,25 @@ pub struct Sample {
     /// The run's folder, or its name (the date may be left out)
     run: PathBuf,
     /// How many samples
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 1000)]
+    #[arg(short = 'n', long, value_name = "N", default_value = "1000", value_parser = parse::count, allow_negative_numbers = true)]
     count: usize,
     /// The file: .npy, .csv or .parquet; `-` is standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
     /// npy, csv or parquet, where the file's name does not tell [default: csv]
-    #[arg(long, value_name = "FORMAT")]
+    #[arg(long, value_name = "FORMAT", value_parser = PossibleValuesParser::new(["npy", "csv", "parquet"]).try_map(|name| name.parse::<Format>()), hide_possible_values = true)]
     format: Option<Format>,
     /// With importance weights: log w = log density + log p← − log p→ of the trajectory
     #[arg(long)]
     weights: bool,
-    /// Whole paths from the origin to the sample, x₀ = 0 included
+    /// Whole paths from the origin to the sample, both included
     #[arg(long)]
     trajectories: bool,
     /// Seed of the draws; more samples of the same seed begin with the same ones
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
     /// Weights of the newest checkpoint (last) or of the best evaluation (best)
-    #[arg(long, value_name = "WHICH", default_value = "last")]
+    #[arg(long, value_name = "WHICH", default_value = "last", value_parser = PossibleValuesParser::new(["last", "best"]).try_map(|name| name.parse::<Which>()), hide_possible_values = true)]
     checkpoint: Which,
     /// Threads; 0 takes all cores. How many never changes the samples
     #[arg(long, value_name = "K", default_value_t = 0)]
@@ -47,7 +50,8 @@ pub struct Sample {
 
 const HELP: &str = "\
 Normalised, the weights exp(log w) make expectations under the target consistent, and their mean is an estimate of Z.
-In npy files weights and samples are fields of one array: a[\"x\"], a[\"log_weight\"].
+In npy files weights and samples are fields of one array: a[\"x\"], a[\"log_weight\"]. Trajectories are (N, T + 1, d) there; csv and
+parquet have a row for each state, with its time.
 
 Examples:
   ebbtide sample runs/2026-11-16-25gmm-tb-tb-T5-s0 -n 100000 -o samples.npy
@@ -61,7 +65,7 @@ impl Sample {
     /// Draws, portion by portion.
     pub fn run(&self, runs: &Path) -> Result<ExitCode, Failure> {
         let mut trained =
-            Trained::open(&find(&self.run, runs)?, self.checkpoint, &Threads::new(self.threads)?)?;
+            Trained::open(&meant(&self.run, runs)?, self.checkpoint, &Threads::new(self.threads)?)?;
         trained.remarks.iter().for_each(|remark| eprintln!("{remark}"));
         let model = trained.sampler.model();
         let (dim, path) = (model.dim(), model.dim() * model.steps());
@@ -69,7 +73,12 @@ impl Sample {
         let mut export = self.open(Shape { dim, weights: self.weights, times })?;
         let most = (PORTION / path).max(1);
         let (mut states, mut first) = (Vec::new(), 0);
+        let interrupt = Interrupt::silent()?;
         while first < self.count {
+            if interrupt.stop().asked() {
+                // What is not whole does not appear.
+                return Ok(ExitCode::from(INTERRUPTED));
+            }
             let count = most.min(self.count - first);
             let trajectories = trained.sampler.portion(first, count, self.seed);
             let weights = match self.weights {
@@ -93,7 +102,14 @@ impl Sample {
             let format = self.format.unwrap_or(Format::Csv);
             return Ok(Export::to_writer(Box::new(io::stdout()), format, shape, self.count)?);
         }
-        let format = self.format.or_else(|| Format::of_path(&self.output)).ok_or_else(|| {
+        let told = Format::of_path(&self.output);
+        if let (Some(told), Some(format)) = (told, self.format)
+            && told != format
+        {
+            let path = self.output.display();
+            return Err(Failure::Usage(format!("the name {path} says {told}, and --format says {format}")));
+        }
+        let format = self.format.or(told).ok_or_else(|| {
             let path = self.output.display();
             Failure::Usage(format!(
                 "the name {path} does not tell a format: end it in .npy, .csv or .parquet, or give --format"

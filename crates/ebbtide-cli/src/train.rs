@@ -7,7 +7,6 @@ use std::process::ExitCode;
 use clap::Args;
 use ebbtide::trajectory::Threads;
 use ebbtide_run::compare::{gather, group};
-use ebbtide_run::folder::find;
 use ebbtide_run::run::{Run, RunError};
 use ebbtide_run::settings::Settings;
 use ebbtide_run::{Outcome, Status, pool};
@@ -17,7 +16,9 @@ use crate::compare::{Form, write_groups};
 use crate::display::Display;
 use crate::failure::Failure;
 use crate::final_table::FinalTable;
+use crate::find::meant;
 use crate::interrupt::{INTERRUPTED, Interrupt};
+use crate::parse::{self, Seeds};
 
 /// The exit code of a run that diverged.
 const DIVERGED: u8 = 3;
@@ -31,9 +32,9 @@ pub struct Train {
     /// Seed of all randomness; the same seed gives the same bits on any number of threads [default: 0]
     #[arg(long, value_name = "S", conflicts_with = "seeds")]
     seed: Option<u64>,
-    /// Several runs, one for each seed, side by side
-    #[arg(long, value_name = "S,S,…", value_delimiter = ',', num_args = 1..)]
-    seeds: Vec<u64>,
+    /// Several runs, one for each seed, side by side: 0,1,2 or 0-2
+    #[arg(long, value_name = "S,S,…", value_parser = parse::seeds)]
+    seeds: Option<Seeds>,
     #[command(flatten)]
     manner: Manner,
 }
@@ -45,8 +46,8 @@ pub struct Resume {
     /// The run's folder, or its name (the date may be left out); several go on side by side
     #[arg(required = true, value_name = "RUN")]
     names: Vec<PathBuf>,
-    /// A new number of iterations, to extend a run
-    #[arg(long, value_name = "N")]
+    /// A new number of iterations: more, or fewer if so many are not done yet
+    #[arg(long, value_name = "N", value_parser = parse::iterations)]
     iterations: Option<u64>,
     #[command(flatten)]
     manner: Manner,
@@ -123,10 +124,10 @@ impl Start {
 impl Train {
     /// Trains, evaluates, prints.
     pub fn run(&self, runs: &Path) -> Result<ExitCode, Failure> {
-        let seeds: Vec<Option<(&str, u64)>> = match (self.seed, self.seeds.as_slice()) {
-            (None, []) => vec![None],
+        let seeds: Vec<Option<(&str, u64)>> = match (self.seed, &self.seeds) {
+            (None, None) => vec![None],
             (Some(seed), _) => vec![Some(("--seed", seed))],
-            (None, seeds) => seeds.iter().map(|seed| Some(("--seeds", *seed))).collect(),
+            (None, Some(Seeds(seeds))) => seeds.iter().map(|seed| Some(("--seeds", *seed))).collect(),
         };
         let mut starts = Vec::new();
         for seed in seeds {
@@ -142,7 +143,7 @@ impl Resume {
     pub fn run(&self, runs: &Path) -> Result<ExitCode, Failure> {
         let mut starts = Vec::new();
         for name in &self.names {
-            starts.push(Start::Old { folder: find(name, runs)?, iterations: self.iterations });
+            starts.push(Start::Old { folder: meant(name, runs)?, iterations: self.iterations });
         }
         self.manner.go(starts)
     }
@@ -151,29 +152,30 @@ impl Resume {
 impl Manner {
     /// As many runs at once as there are threads, the threads shared out among them.
     fn go(&self, starts: Vec<Start>) -> Result<ExitCode, Failure> {
-        let cores = match self.threads {
-            0 => std::thread::available_parallelism().map_or(1, usize::from),
-            threads => threads,
-        };
+        let cores = if self.threads == 0 { pool::cores() } else { self.threads };
         let workers = starts.len().min(cores);
         let display = Display::new(self.quiet);
         let interrupt = Interrupt::listen(&display)?;
         let jobs: Vec<_> = starts.into_iter().map(|start| (display.observe(&start.name()), start)).collect();
         let results = pool::work(jobs, workers, |(mut observer, start)| {
+            if interrupt.stop().asked() {
+                return Ok(None);
+            }
             let run = start.run(&Threads::new(cores / workers)?)?;
             let folder = run.folder().to_owned();
             let outcome = run.go(interrupt.stop(), &mut observer)?;
-            Ok::<_, Failure>((folder, outcome))
+            Ok::<_, Failure>(Some((folder, outcome)))
         });
         display.finish();
         self.print(results)
     }
 
-    fn print(&self, results: Vec<Result<(PathBuf, Outcome), Failure>>) -> Result<ExitCode, Failure> {
+    /// A run that had not begun when somebody asked to stop is `None`.
+    fn print(&self, results: Vec<Result<Option<(PathBuf, Outcome)>, Failure>>) -> Result<ExitCode, Failure> {
         let (all, mut ended, mut failures) = (results.len(), Vec::new(), Vec::new());
         for result in results {
             match result {
-                Ok(run) => ended.push(run),
+                Ok(run) => ended.extend(run),
                 Err(failure) => failures.push(failure),
             }
         }
@@ -203,7 +205,7 @@ fn print_outcomes(ended: &[(PathBuf, Outcome)], json: bool) -> Result<(), Failur
     if ended.len() > 1 && !json {
         let folders: Vec<PathBuf> = ended.iter().map(|(folder, _)| folder.clone()).collect();
         writeln!(out, "\nTogether, mean ± deviation from run to run:")?;
-        write_groups(&mut out, &group(&gather(&folders)?), Form::Text)?;
+        write_groups(&mut out, &group(&gather(&folders).found), Form::Text)?;
     }
     Ok(())
 }

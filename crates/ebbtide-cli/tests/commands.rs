@@ -31,9 +31,9 @@ fn a_training_leaves_a_folder_with_everything() {
     let lines: Vec<Value> = metrics.lines().map(json).collect();
     let iterations: Vec<u64> =
         lines.iter().map(|line| line["iteration"].as_u64().expect("a number")).collect();
-    let expected: Vec<u64> = (1..=100).filter(|n| n % 7 == 0 || n % 50 == 0).collect();
+    let expected: Vec<u64> = (0..=100).filter(|n| n % 7 == 0 || n % 50 == 0).collect();
     assert_eq!(iterations, expected);
-    assert!(lines.last().expect("lines")["elbo"].is_f64() && lines[0]["elbo"].is_null());
+    assert!(lines.last().expect("lines")["elbo"].is_f64() && lines[1]["elbo"].is_null());
     assert!(last_checkpoint(&folder).expect("a checkpoint").ends_with("000000100.safetensors"));
     assert!(folder.join("checkpoints/best.safetensors").exists());
     assert_eq!(&fs::read(folder.join("samples.npy")).expect("samples")[..6], b"\x93NUMPY");
@@ -167,7 +167,9 @@ fn samples_go_where_they_are_told() {
     for (arguments, message) in [
         (["-o", "a.txt"], "does not tell a format"),
         (["-o", "nowhere/a.npy"], "could not write nowhere/a.npy"),
-        (["--checkpoint", "worst"], "neither `last` nor `best`"),
+        (["--checkpoint", "worst"], "[possible values: last, best]"),
+        (["-n", "-3"], "whole number, 0 or above"),
+        (["-ob.npy", "--format=csv"], "says npy, and --format says csv"),
     ] {
         let answer = told(place.command(&[&["sample", run][..], &arguments].concat()));
         assert!(answer.code != 0 && answer.err.contains(message), "{}", answer.err);
@@ -187,6 +189,18 @@ fn an_evaluation_is_that_of_the_run_unless_told_otherwise() {
         &told(place.command(&["eval", name, "--json", "--seed=1", "--samples=128", "--no-transport"])).out,
     );
     assert!(other["elbo"] != run["elbo"] && other["w2"].is_null());
+    assert_eq!(
+        (&other["evaluation_seed"], &other["samples"], &other["checkpoint"]),
+        (&1.into(), &128.into(), &"last".into())
+    );
+    for samples in ["1", "0", "18446744073709551615", "1e10"] {
+        let refused = told(place.command(&["eval", name, "--samples", samples]));
+        assert!(
+            refused.code == 2 && refused.err.contains("between 2 and 1048576"),
+            "{samples}: {}",
+            refused.err
+        );
+    }
     assert!(told(place.command(&["eval", name])).out.contains("ELBO"));
 }
 
@@ -237,7 +251,11 @@ fn the_folder_of_runs_can_be_chosen() {
     assert_eq!(told(command).code, 0);
     assert!(place.only_run("elsewhere").exists());
     let missing = told(place.command(&["eval", "25gmm-tb-tb-T3-s0"]));
-    assert!(missing.code == 1 && missing.err.contains("is not a run folder"), "{}", missing.err);
+    assert!(
+        missing.code == 1 && missing.err.contains("does not exist, and no run has that name"),
+        "{}",
+        missing.err
+    );
     assert_eq!(told(place.command(&["eval", "25gmm-tb-tb-T3-s0", "--runs=elsewhere"])).code, 0);
 }
 
@@ -264,4 +282,56 @@ fn shells_and_manuals_are_served() {
     for page in ["ebbtide.1", "ebbtide-train.1", "ebbtide-sweep.1", "ebbtide-resume.1"] {
         assert!(place.read(&format!("pages/{page}")).contains(".TH"), "{page}");
     }
+}
+
+#[test]
+fn configurations_come_from_pipes_and_sweeps_are_told_from_runs() {
+    let place = Place::new();
+    place.write("sweep.toml", "targets = [\"25gmm\"]");
+    let answer = told(place.command(&["train", "--config", "sweep.toml"]));
+    assert!(answer.code == 2 && answer.err.contains("`ebbtide sweep sweep.toml`"), "{}", answer.err);
+    let mut shell = std::process::Command::new("sh");
+    let binary = env!("CARGO_BIN_EXE_ebbtide");
+    let line = format!("{binary} config 25gmm --set batch=3 | {binary} config --config - | grep batch");
+    let piped = told({
+        shell.args(["-c", &line]).current_dir(place.path());
+        shell
+    });
+    assert!(piped.out.contains("batch = 3"), "{}{}", piped.out, piped.err);
+}
+
+#[cfg(unix)]
+#[test]
+fn readers_who_leave_and_streams_that_are_full_are_no_crash() {
+    let place = Place::new();
+    assert_eq!(told(place.train(&["25gmm", "--iterations=5", "-q"])).code, 0);
+    let binary = env!("CARGO_BIN_EXE_ebbtide");
+    let lines = [
+        (
+            format!("({binary} sample 25gmm-tb-tb-T3-s0 -n 1e6 2>/dev/null; echo code $? >&2) | head -1"),
+            "code 0",
+        ),
+        (format!("({binary} targets; echo code $? >&2) | true"), "code 0"),
+        (format!("{binary} train 26gmm 2>/dev/full; echo code $? >&2"), "code 2"),
+        (format!("{binary} sample nothing 2>/dev/full; echo code $? >&2"), "code 1"),
+        (format!("{binary} targets >/dev/full; echo code $? >&2"), "could not write the result"),
+    ];
+    for (line, expected) in lines {
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", &line]).current_dir(place.path());
+        let answer = told(shell);
+        assert!(answer.err.contains(expected) && !answer.err.contains("panicked"), "{line}: {}", answer.err);
+    }
+}
+
+#[test]
+fn no_line_is_too_long_to_be_told_about() {
+    let place = Place::new();
+    place.write("mine.toml", &format!("target = \"25gmm\"\na={}", "[".repeat(100_000)));
+    let answer = told(place.command(&["check", "mine.toml"]));
+    assert!(
+        answer.code == 2 && answer.err.contains("not TOML"),
+        "{}",
+        &answer.err[..answer.err.len().min(500)]
+    );
 }

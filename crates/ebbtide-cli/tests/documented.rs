@@ -53,8 +53,9 @@ fn examples(help: &str) -> Vec<String> {
 #[test]
 fn every_example_of_every_help_works() {
     let place = Place::new();
-    let mut child =
-        place.spawn(place.train(&["25gmm", "--iterations=100000000", "--quiet", "--set=steps=5"]));
+    let endless =
+        ["train", "25gmm", "--iterations=100000000", "--batch=16", "--quiet", "--set=evaluation.samples=64"];
+    let mut child = place.spawn(place.command(&endless));
     std::thread::sleep(Duration::from_secs(1));
     interrupt(&child);
     assert_eq!(child.wait().expect("it ends").code(), Some(130));

@@ -175,3 +175,44 @@ fn two_processes_do_not_share_a_folder() {
     child.kill().expect("killed");
     child.wait().expect("it is gone");
 }
+
+#[test]
+fn what_a_batch_system_sends_is_an_interruption_too() {
+    let place = Place::new();
+    for (seed, signal) in [("0", "-TERM"), ("1", "-HUP")] {
+        let mut child =
+            place.spawn(place.train(&["25gmm", "--iterations=100000000", "--quiet", "--seed", seed]));
+        std::thread::sleep(Duration::from_millis(300));
+        let sent = std::process::Command::new("kill").args([signal, &child.id().to_string()]).status();
+        assert!(sent.expect("kill is there").success());
+        assert_eq!(child.wait().expect("it ends").code(), Some(130), "{signal}");
+        let drawn = told(place.command(&["sample", &format!("25gmm-tb-tb-T3-s{seed}"), "-n1"]));
+        assert_eq!(drawn.code, 0, "{signal} left a checkpoint: {}", drawn.err);
+    }
+}
+
+#[test]
+fn waiting_seeds_do_not_begin_after_an_interrupt() {
+    let place = Place::new();
+    let mut child = place.spawn(place.train(&["25gmm", "--iterations=100000000", "--quiet", "--seeds=0-9"]));
+    std::thread::sleep(Duration::from_millis(300));
+    interrupt(&child);
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+    place.only_run("runs");
+}
+
+#[test]
+fn interrupted_sampling_leaves_nothing_behind() {
+    let place = Place::new();
+    assert_eq!(told(place.train(&["25gmm", "--iterations=5", "-q"])).code, 0);
+    let mut child =
+        place.spawn(place.command(&["sample", "25gmm-tb-tb-T3-s0", "-n", "1e12", "-o", "many.npy"]));
+    std::thread::sleep(Duration::from_millis(500));
+    interrupt(&child);
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+    let names: Vec<_> = fs::read_dir(place.path())
+        .expect("listed")
+        .map(|entry| entry.expect("an entry").file_name())
+        .collect();
+    assert_eq!(names, ["runs"]);
+}

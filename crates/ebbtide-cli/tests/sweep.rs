@@ -77,7 +77,7 @@ fn a_sweep_killed_and_restarted_loses_and_repeats_nothing() {
     assert!(kills >= 3, "only {kills} kills");
     let last = told(place.command(&["sweep", "broken.toml"]));
     assert_eq!(last.code, 0);
-    assert!(last.err.contains("16 runs are done already"), "{}", last.err);
+    assert!(last.err.contains("16 of 16 runs are done already"), "{}", last.err);
     let timeless = |table: &str| {
         let lines = table
             .lines()
@@ -133,22 +133,68 @@ fn a_sweep_that_was_changed_is_refused_where_it_has_begun() {
     let text = "targets = [\"25gmm\"]\nsteps = 2\nseeds = [0, 1]\n[set]\niterations = 5\nbatch = 8\nevaluation.samples = 16";
     place.write("sweep.toml", text);
     assert_eq!(told(place.command(&["sweep", "sweep.toml", "-q"])).code, 0);
-    // More iterations and more seeds are more of the same.
+    // More iterations and more seeds are more of the same, also where evaluations follow the number of iterations.
     place.write(
         "sweep.toml",
-        &text.replace("iterations = 5", "iterations = 9").replace("[0, 1]", "[0, 1, 2]"),
+        &text.replace("iterations = 5", "iterations = 200").replace("[0, 1]", "[0, 1, 2]"),
     );
     let longer = told(place.command(&["sweep", "sweep.toml", "-q"]));
     assert_eq!(longer.code, 0, "{}", longer.err);
-    assert!(place.read("runs/sweep/25gmm-tb-tb-T2-s0/result.json").contains("\"iterations\": 9"));
+    assert!(place.read("runs/sweep/25gmm-tb-tb-T2-s0/result.json").contains("\"iterations\": 200"));
+    // A run that is done is not taken for one that was never asked for.
+    place.write("sweep.toml", &text.replace("batch = 8", "batch = 16"));
+    for merge in [&[][..], &["--merge"]] {
+        let other = told(place.command(&[&["sweep", "sweep.toml", "-q"], merge].concat()));
+        assert!(other.err.contains("2 of 2 runs are not done"), "{}", other.err);
+        if merge.is_empty() {
+            assert_eq!(other.code, 1);
+            assert!(
+                other.err.contains("was begun with batch = 8, and the sweep now asks for 16"),
+                "{}",
+                other.err
+            );
+            assert!(other.err.contains("2 of 2 runs failed"), "{}", other.err);
+        }
+    }
+}
+
+#[test]
+fn two_processes_share_a_sweep() {
+    let place = Place::new();
+    let text = "targets = [\"25gmm\"]\nsteps = [3, 2]\nseeds = [0, 1]\n[set]\niterations = 100\nbatch = 16\nevaluation.samples = 16";
+    place.write("sweep.toml", text);
+    let mut children: Vec<_> =
+        (0..3).map(|_| place.spawn(place.command(&["sweep", "sweep.toml", "-q", "--workers=1"]))).collect();
+    for child in &mut children {
+        assert_eq!(child.wait().expect("it ends").code(), Some(0));
+    }
+    let last = told(place.command(&["sweep", "sweep.toml", "-q"]));
+    assert_eq!((last.code, last.err.as_str()), (0, ""));
+    for run in runs_in(&place.path().join("runs/sweep")) {
+        let log = fs::read_to_string(run.join("log.txt")).expect("a log");
+        assert_eq!(log.matches("finished after").count(), 1, "{log}");
+    }
+    assert_eq!(
+        place.read("runs/sweep/runs.csv").lines().filter(|line| line.contains(",finished,100,")).count(),
+        4
+    );
+}
+
+#[test]
+fn a_run_that_cannot_be_read_does_not_stop_the_others() {
+    let place = Place::new();
     place.write(
         "sweep.toml",
-        &text.replace("batch = 8", "batch = 16").replace("iterations = 5", "iterations = 12"),
+        "targets = \"25gmm\"\nseeds = [0, 1]\n[set]\niterations = 5\nbatch = 8\nevaluation.samples = 16",
     );
-    let other = told(place.command(&["sweep", "sweep.toml", "-q"]));
-    assert_eq!(other.code, 1);
-    assert!(other.err.contains("was begun with batch = 8, and the sweep now asks for 16"), "{}", other.err);
-    assert!(other.err.contains("2 of 2 runs failed"), "{}", other.err);
+    assert_eq!(told(place.command(&["sweep", "sweep.toml", "-q", "--shard=1/2"])).code, 0);
+    fs::write(place.path().join("runs/sweep/25gmm-tb-tb-T5-s0/result.json"), "{").expect("damaged");
+    let rest = told(place.command(&["sweep", "sweep.toml", "-q"]));
+    assert_eq!(rest.code, 1);
+    assert!(rest.err.contains("result.json") && rest.out.contains("25gmm"), "{}{}", rest.out, rest.err);
+    assert!(place.path().join("runs/sweep/25gmm-tb-tb-T5-s1/result.json").exists());
+    let compared = told(place.command(&["compare", "runs"]));
+    assert!(compared.code == 1 && compared.out.contains("25gmm"), "{}{}", compared.out, compared.err);
 }
 
 #[test]
@@ -158,10 +204,13 @@ fn a_wrong_sweep_is_told_with_its_places() {
         ("seeds = [0]", "the sweep has no `targets`"),
         ("targets = []", "`targets` is empty"),
         ("targets = [\"26gmm\"]", "did you mean `25gmm`?"),
-        ("target = [\"25gmm\"]", "did you mean `targets`?"),
+        ("target = \"25gmm\"", "this is the configuration of a run, not a sweep"),
         ("targets = \"25gmm\"\nsteps = [0]", "a grid needs at least one step"),
         ("targets = \"25gmm\"\nworkers = \"two\"", "workers is \"two\", but must be a whole number"),
         ("targets = \"25gmm\"\n[set]\nbtach = 3", "did you mean `batch`?"),
+        ("targets = \"25gmm\"\n[set]\nseed = 3", "write `seeds = [3]` before the tables"),
+        ("targets = \"25gmm\"\nseeds = [0, 1, 0]", "25gmm-tb-tb-T5-s0 is in the sweep twice"),
+        ("targets = \"25gmm\"\nworkers = 0", "workers is 0, but must be a whole number, 1 or above"),
         (
             "targets = \"25gmm\"\nmethods = [\"tb-tb\", \"pis-tlm\"]\n[set]\nreplay.ratio = 2",
             "reverse KL cannot learn from replayed",
@@ -173,6 +222,8 @@ fn a_wrong_sweep_is_told_with_its_places() {
         assert_eq!(answer.code, 2, "{text}");
         assert!(answer.err.contains(message), "{text}\n{}", answer.err);
         assert!(!place.path().join("runs").exists(), "nothing was begun");
-        assert_eq!(told(place.command(&["check", "sweep.toml"])).code, 2, "{text}");
+        if text.contains("targets") {
+            assert_eq!(told(place.command(&["check", "sweep.toml"])).code, 2, "{text}");
+        }
     }
 }

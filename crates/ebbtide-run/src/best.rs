@@ -29,6 +29,12 @@ impl Best {
         self.score.map(|_| self.iteration)
     }
 
+    /// Takes note of what a sampler is worth that has not learned anything. Its weights are not worth keeping.
+    pub fn begin(&mut self, figures: &Figures) {
+        self.note(0, figures);
+        self.score = None;
+    }
+
     /// Takes note of an evaluation; answers whether it is the best.
     ///
     /// Where exact samples exist, the smallest EUBO − ELBO is best: the divergences of the two processes from each other, in both

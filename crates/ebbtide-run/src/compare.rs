@@ -1,6 +1,6 @@
 //! Runs side by side: mean and deviation over seeds, with those that diverged counted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,6 @@ use ebbtide::objective::Method;
 use ebbtide::target::NamedTarget;
 use serde::Serialize;
 
-use crate::durable::FileError;
 use crate::folder::{FolderError, is_run};
 use crate::run::{RunError, read_outcome, read_settings};
 use crate::settings::Settings;
@@ -85,39 +84,61 @@ pub struct Group {
     pub notes: Vec<String>,
 }
 
+/// What there is in some places.
+#[derive(Debug, Default)]
+pub struct Gathered {
+    /// Runs that can be read.
+    pub found: Vec<Found>,
+    /// What is wrong with the others.
+    pub unreadable: Vec<RunError>,
+}
+
 /// The runs in these places: run folders, or folders of run folders.
-pub fn gather(paths: &[PathBuf]) -> Result<Vec<Found>, RunError> {
-    let mut found = BTreeMap::new();
+pub fn gather(paths: &[PathBuf]) -> Gathered {
+    let mut gathered = Gathered::default();
+    let mut known = BTreeSet::new();
     for path in paths {
-        let folders = if is_run(path) { vec![path.clone()] } else { runs_in(path, 2)? };
+        let folders = if is_run(path) { vec![path.clone()] } else { runs_in(path, 2) };
         if folders.is_empty() {
-            return Err(FolderError::NotARun { path: path.clone(), near: None }.into());
+            gathered.unreadable.push(FolderError::NotARun { path: path.clone(), near: None }.into());
         }
         for folder in folders {
             // The same run may be named twice.
-            let key = fs::canonicalize(&folder).unwrap_or_else(|_| folder.clone());
-            let settings = read_settings(&folder)?;
-            let outcome = read_outcome(&folder)?;
-            found.insert(key, Found { folder, settings, outcome });
+            if known.insert(fs::canonicalize(&folder).unwrap_or_else(|_| folder.clone())) {
+                match read(&folder) {
+                    Ok(run) => gathered.found.push(run),
+                    Err(error) => gathered.unreadable.push(error),
+                }
+            }
         }
     }
-    Ok(found.into_values().collect())
+    gathered
 }
 
-/// Run folders in a folder, so many levels down.
-fn runs_in(folder: &Path, levels: usize) -> Result<Vec<PathBuf>, FolderError> {
+fn read(folder: &Path) -> Result<Found, RunError> {
+    let (settings, outcome) = (read_settings(folder)?, read_outcome(folder)?);
+    if let Some(outcome) = &outcome {
+        let now = (settings.target.name(), settings.method_name(), settings.steps(), settings.config.seed);
+        let then = (outcome.target.as_str(), outcome.method.as_str(), outcome.steps, outcome.seed);
+        if now != then {
+            return Err(RunError::Relabelled { path: folder.to_owned() });
+        }
+    }
+    Ok(Found { folder: folder.to_owned(), settings, outcome })
+}
+
+/// Run folders in a folder, so many levels down; none if it cannot be read.
+fn runs_in(folder: &Path, levels: usize) -> Vec<PathBuf> {
     let mut runs = Vec::new();
-    let Ok(entries) = fs::read_dir(folder) else { return Ok(runs) };
-    for entry in entries {
-        let path = entry.map_err(FileError::of("list", folder))?.path();
+    for path in fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
         if is_run(&path) {
             runs.push(path);
         } else if levels > 1 && path.is_dir() {
-            runs.extend(runs_in(&path, levels - 1)?);
+            runs.extend(runs_in(&path, levels - 1));
         }
     }
     runs.sort();
-    Ok(runs)
+    runs
 }
 
 /// Groups runs by target, method and steps, in the order of the paper.
@@ -162,26 +183,22 @@ fn summary(runs: &[&Found]) -> Group {
 
 /// What makes the runs of a group other than repetitions.
 fn notes(runs: &[&Found]) -> Vec<String> {
-    let mut notes = Vec::new();
     let first = &runs[0].settings;
-    for run in &runs[1..] {
-        if let Some(difference) = first.difference(&run.settings, &["seed", "checkpoint.seconds"]) {
-            let (key, ours, theirs) = (difference.key, difference.ours, difference.theirs);
-            let note = format!("not all alike: {key} is {ours} in one and {theirs} in another");
-            if !notes.contains(&note) {
-                notes.push(note);
-            }
+    let mut values: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    for run in runs {
+        for difference in first.differences(&run.settings, &["seed", "checkpoint.seconds"]) {
+            values.entry(difference.key).or_default().extend([difference.ours, difference.theirs]);
         }
     }
+    let listed = |values: BTreeSet<String>| values.into_iter().collect::<Vec<_>>().join(" or ");
+    let unlike =
+        values.into_iter().map(|(key, values)| format!("not all alike: {key} is {}", listed(values)));
     let mut seeds: Vec<u64> = runs.iter().map(|run| run.settings.config.seed).collect();
     seeds.sort_unstable();
-    for pair in seeds.windows(2).filter(|pair| pair[0] == pair[1]) {
-        let note = format!("seed {} is there more than once", pair[0]);
-        if !notes.contains(&note) {
-            notes.push(note);
-        }
-    }
-    notes
+    let twice: BTreeSet<u64> =
+        seeds.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect();
+    let twice = twice.into_iter().map(|seed| format!("seed {seed} is there more than once"));
+    unlike.chain(twice).collect()
 }
 
 /// Whether there is nothing left to do for a run: all its iterations are done, or it diverged.

@@ -22,10 +22,7 @@ pub struct FileError {
 fn advice(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "; nothing that was saved before is lost: make room and resume"
-        }
-        io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
-            "; choose a folder that can be written to"
+            "; make room and go on: nothing that was there before is lost"
         }
         _ => "",
     }
@@ -55,11 +52,16 @@ impl Pending {
             if place.is_dir() {
                 return Err(io::ErrorKind::IsADirectory.into());
             }
+            let folder = folder_of(&place);
+            if !folder.is_dir() {
+                let message = format!("there is no folder {}", folder.display());
+                return Err(io::Error::new(io::ErrorKind::NotFound, message));
+            }
             let temporary = tempfile::Builder::new()
                 .prefix(".")
                 .suffix(".part")
                 .permissions(readable())
-                .tempfile_in(folder_of(&place))?;
+                .tempfile_in(folder)?;
             Ok(Self { file: io::BufWriter::with_capacity(1 << 16, temporary), place })
         };
         attempt().map_err(FileError::of("write", path))

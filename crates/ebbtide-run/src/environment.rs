@@ -42,7 +42,7 @@ impl Environment {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             commit: COMMIT.to_owned(),
             cpu,
-            cores: std::thread::available_parallelism().map_or(1, usize::from),
+            cores: crate::pool::cores(),
             threads,
             memory: system.total_memory(),
             system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),

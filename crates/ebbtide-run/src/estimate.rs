@@ -22,6 +22,9 @@ pub struct Estimate {
     pub memory: u64,
 }
 
+/// Most points whose transport is tried; its cost grows as their cube.
+const MOST_TRIED: usize = 2048;
+
 /// Fewest iterations that say anything.
 const LEAST: usize = 4;
 
@@ -43,13 +46,21 @@ impl Estimate {
         let ordinary = begun.elapsed().as_secs_f64() / count as f64;
         let searches = settings.config.local_search.map_or(0.0, |search| 1.0 / search.every as f64);
         let iteration = ordinary + searches * (first - ordinary).max(0.0);
-        let options =
-            EvaluationOptions { samples: settings.keeping.samples, transport: false, ..Default::default() };
         let target = settings.built_target();
-        let evaluation = timed(|| evaluate(&*target, &mut trainer.sampler(), options))?.1;
+        let evaluating = |samples: usize, transport: bool| {
+            let options = EvaluationOptions { samples, transport, ..Default::default() };
+            Ok::<f64, RunError>(timed(|| evaluate(&*target, &mut trainer.sampler(), options))?.1)
+        };
+        let samples = settings.keeping.samples;
+        let evaluation = evaluating(samples, false)?;
+        let tried = samples.min(MOST_TRIED);
+        let last = evaluating(tried, true)? * (samples as f64 / tried as f64).powi(3);
         let iterations = settings.config.iterations;
-        let evaluations = iterations.checked_div(settings.keeping.evaluate_every).unwrap_or(0) + 1;
-        let total = iterations as f64 * iteration + evaluations as f64 * evaluation;
+        let evaluations =
+            iterations.checked_div(settings.keeping.evaluate_every).unwrap_or(0).saturating_add(1);
+        let total = iterations as f64 * iteration + evaluations as f64 * evaluation + last;
+        // The distances of the last evaluation, all of them in memory.
+        let memory = memory.saturating_add(8 * (samples as u64).pow(2));
         Ok(Self { iteration, evaluation, total, memory })
     }
 }

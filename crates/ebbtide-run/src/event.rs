@@ -50,14 +50,6 @@ impl Observer for () {
     fn notice(&mut self, _: Event) {}
 }
 
-/// Several, in order.
-impl<A: Observer, B: Observer> Observer for (A, B) {
-    fn notice(&mut self, event: Event) {
-        self.0.notice(event);
-        self.1.notice(event);
-    }
-}
-
 impl Observer for Box<dyn Observer> {
     fn notice(&mut self, event: Event) {
         (**self).notice(event);

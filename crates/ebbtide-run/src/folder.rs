@@ -20,7 +20,7 @@ pub enum FolderError {
     #[error(transparent)]
     File(#[from] FileError),
     /// There is none, or it is not a run's.
-    #[error("{} is not a run folder: it has no config.toml{}", path.display(), suggestion(near))]
+    #[error("{} {}{}", path.display(), if path.exists() { "is not a run folder: it has no config.toml" } else { "does not exist, and no run has that name" }, suggestion(near))]
     NotARun {
         /// What was given.
         path: PathBuf,
@@ -91,7 +91,10 @@ impl Folder {
         for number in 1_u64.. {
             let path = parent.join(if number == 1 { name.to_owned() } else { format!("{name}-{number}") });
             match fs::create_dir(&path) {
-                Ok(()) => return Self::furnish(path),
+                Ok(()) => {
+                    durable::sync_folder(parent).map_err(FileError::of("make sure of", parent))?;
+                    return Self::furnish(path);
+                }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(FileError::of("make", &path)(error).into()),
             }

@@ -5,12 +5,13 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::Record;
-use crate::durable::{self, FileError};
+use crate::durable::FileError;
 
 /// A journal that lines are added to.
 pub struct Journal {
     path: PathBuf,
     file: File,
+    length: u64,
     line: Vec<u8>,
 }
 
@@ -34,23 +35,34 @@ pub enum JournalError {
 }
 
 impl Journal {
-    /// Takes a journal up after an iteration: lines beyond it, written before the run was killed, will come again.
-    pub fn resume(path: &Path, iteration: u64) -> Result<Self, JournalError> {
-        let mut kept = Vec::new();
-        if path.exists() {
-            for record in read(path)?.iter().filter(|record| record.iteration <= iteration) {
-                write_line(&mut kept, record);
-            }
-        }
-        durable::replace_with(path, &kept)?;
-        let file = OpenOptions::new().append(true).open(path).map_err(FileError::of("open", path))?;
-        Ok(Self { path: path.to_owned(), file, line: Vec::new() })
+    /// Takes a journal up where it was `length` bytes long: what was written later, before the run was killed, will come again.
+    pub fn resume(path: &Path, length: u64) -> Result<Self, FileError> {
+        let open = || {
+            let file = OpenOptions::new().create(true).append(true).open(path)?;
+            let length = file.metadata()?.len().min(length);
+            file.set_len(length)?;
+            file.sync_all()?;
+            Ok((file, length))
+        };
+        let (file, length) = open().map_err(FileError::of("open", path))?;
+        Ok(Self { path: path.to_owned(), file, length, line: Vec::new() })
+    }
+
+    /// How many bytes it has.
+    pub fn len(&self) -> u64 {
+        self.length
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
     }
 
     /// Adds a line, in one piece.
     pub fn add(&mut self, record: &Record) -> Result<(), FileError> {
         self.line.clear();
         write_line(&mut self.line, record);
+        self.length += self.line.len() as u64;
         self.file.write_all(&self.line).map_err(FileError::of("write", &self.path))
     }
 
@@ -94,21 +106,25 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("metrics.jsonl");
         let mut journal = Journal::resume(&path, 0).expect("begun");
-        for iteration in [10, 20, 30] {
-            journal.add(&record(iteration)).expect("written");
-        }
+        journal.add(&record(10)).expect("written");
+        journal.add(&record(20)).expect("written");
+        let length = journal.len();
+        journal.add(&record(30)).expect("written");
         drop(journal);
-        fs::OpenOptions::new()
-            .append(true)
-            .open(&path)
-            .expect("open")
-            .write_all(b"{\"iteration\":4")
-            .expect("cut off");
+        let mut file = OpenOptions::new().append(true).open(&path).expect("open");
+        file.write_all(b"{\"iteration\":4").expect("cut off");
         assert_eq!(read(&path).expect("read").len(), 3);
-        let mut journal = Journal::resume(&path, 20).expect("resumed");
+        let mut journal = Journal::resume(&path, length).expect("resumed");
         journal.add(&record(25)).expect("written");
         let iterations: Vec<u64> = read(&path).expect("read").iter().map(|record| record.iteration).collect();
         assert_eq!(iterations, [10, 20, 25]);
+    }
+
+    #[test]
+    fn lines_that_are_missing_are_not_made_up() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let journal = Journal::resume(&folder.path().join("metrics.jsonl"), 100).expect("resumed");
+        assert_eq!(journal.len(), 0);
     }
 
     #[test]

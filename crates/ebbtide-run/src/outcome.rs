@@ -22,6 +22,7 @@ pub enum Status {
         /// What happened, in words.
         reason: String,
         /// Where: the end point of the worst trajectory.
+        #[serde(with = "coordinates")]
         point: Vec<f32>,
     },
 }
@@ -44,10 +45,19 @@ pub struct Outcome {
     pub seed: u64,
     /// Iterations done.
     pub iterations: u64,
+    /// Iterations asked for.
+    pub length: u64,
     /// Seconds of training, evaluations not counted; `None` where a sampler is evaluated long after.
     pub seconds: Option<f64>,
     /// Evaluations of the density in training.
     pub evaluations: Option<u64>,
+    /// log Ẑ, as trajectory balance learned it.
+    #[serde(default)]
+    pub log_z_learned: Option<f64>,
+    /// The iteration whose weights the figures below are of.
+    pub evaluated_at: Option<u64>,
+    /// Trajectories that they rest on.
+    pub samples: usize,
     /// Bounds on log Z.
     #[serde(flatten)]
     pub figures: Option<Figures>,
@@ -76,8 +86,12 @@ impl Outcome {
             batch: settings.config.batch,
             seed: settings.config.seed,
             iterations,
+            length: settings.config.iterations,
             seconds: None,
             evaluations: None,
+            log_z_learned: None,
+            evaluated_at: None,
+            samples: settings.keeping.samples,
             figures: None,
             log_z_true: target.log_z(),
             w2: None,
@@ -92,6 +106,7 @@ impl Outcome {
     pub fn evaluated(self, evaluation: &Evaluation) -> Self {
         let coverage = evaluation.coverage.as_ref();
         Self {
+            evaluated_at: Some(self.iterations),
             figures: Some(Figures::from(&evaluation.bounds)),
             w2: evaluation.wasserstein2,
             w2_floor: evaluation.wasserstein2_floor,
@@ -99,5 +114,39 @@ impl Outcome {
             modes_total_variation: coverage.map(|coverage| coverage.total_variation),
             ..self
         }
+    }
+}
+
+/// JSON has no NaN and no infinities: they are null there, and NaN when read again.
+mod coordinates {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(point: &[f32], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(point.iter().map(|x| x.is_finite().then_some(x)))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f32>, D::Error> {
+        let point = Vec::<Option<f32>>::deserialize(deserializer)?;
+        Ok(point.into_iter().map(|x| x.unwrap_or(f32::NAN)).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ebbtide::target::NamedTarget;
+
+    use super::*;
+
+    #[test]
+    fn a_point_that_left_the_numbers_reads_back() {
+        let settings = Settings::preset(NamedTarget::Gmm25, None, 2);
+        let point = vec![f32::NAN, f32::NEG_INFINITY, 0.1];
+        let status = Status::Diverged { at: 3, reason: "the generation loss is NaN".to_owned(), point };
+        let outcome = Outcome::new(status, &settings, &*settings.built_target(), 2);
+        let text = serde_json::to_string(&outcome).expect("written");
+        let read: Outcome = serde_json::from_str(&text).expect("read");
+        let Status::Diverged { at: 3, point, .. } = &read.status else { panic!("{read:?}") };
+        assert!(point[0].is_nan() && point[1].is_nan() && point[2] == 0.1);
+        assert_eq!((read.method.as_str(), read.figures), ("custom", None));
     }
 }

@@ -4,6 +4,11 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
+/// As many as the machine has cores, as far as this process may use them.
+pub fn cores() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
+}
+
 /// Does all jobs, `workers` at a time and in order, and answers with what each came to.
 pub fn work<Job: Send, Done: Send>(
     jobs: Vec<Job>,

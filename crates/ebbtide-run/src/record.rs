@@ -17,6 +17,7 @@ pub struct Record {
     /// Mean norm of the generation gradient, before clipping.
     pub gradient_norm: Option<f64>,
     /// log Ẑ, as trajectory balance learns it.
+    #[serde(with = "number")]
     pub log_z_learned: f64,
     /// Evaluations of the density.
     pub evaluations: u64,
@@ -30,7 +31,7 @@ pub struct Record {
     pub figures: Option<Figures>,
 }
 
-/// Bounds on log Z and what else 2048 trajectories tell. What is not a finite number is written as null.
+/// Bounds on log Z and what else the trajectories of an evaluation tell. What is not a finite number is written as null.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
     /// Lower bound on log Z.
@@ -71,7 +72,7 @@ impl From<&Bounds> for Figures {
 }
 
 /// JSON has no NaN and no infinities: they are null there, and NaN when read again.
-mod number {
+pub(crate) mod number {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     pub fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {

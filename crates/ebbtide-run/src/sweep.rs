@@ -1,17 +1,19 @@
 //! Sweeps: a grid of runs in one folder, done by several workers, processes or machines.
 
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use ebbtide::trajectory::Threads;
 
-use crate::compare::{Found, gather, is_done};
+use crate::compare::{Found, Gathered, gather, is_done};
 use crate::durable::FileError;
 use crate::folder::{Folder, FolderError, is_run};
-use crate::run::{Run, RunError, read_outcome, read_settings};
+use crate::run::{MAY_CHANGE, Run, RunError, read_outcome, read_settings};
 use crate::settings::{
-    Difference, Draft, Entry, Mismatch, Problem, Problems, Settings, Strictness, Value, entries, nearest,
+    Difference, Draft, Entry, Mismatch, Place, Problem, Problems, Settings, Strictness, Value, entries,
+    nearest,
 };
 use crate::{Observer, Outcome, Stop};
 
@@ -89,23 +91,39 @@ impl From<FolderError> for JobError {
 
 const KEYS: [&str; 6] = ["folder", "workers", "targets", "methods", "steps", "seeds"];
 
+/// What the grid decides for each run, and where.
+const AXES: [(&str, &str); 4] =
+    [("target", "targets"), ("method", "methods"), ("steps", "steps"), ("seed", "seeds")];
+
+/// How far a job is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JobState {
+    /// It has not begun.
+    New,
+    /// It has begun, and is not over.
+    Begun,
+    /// All its iterations are done, or it diverged.
+    Done,
+}
+
 impl Sweep {
-    /// Reads a sweep from TOML and checks all of its runs. `name` is the file's, for messages and the default folder.
-    pub fn read(name: &str, text: &str) -> Result<Self, Problems> {
+    /// Reads a sweep from TOML and checks all of its runs. `name` is the file's, for messages and the default folder, which is in
+    /// `runs`.
+    pub fn read(name: &str, text: &str, runs: &Path) -> Result<Self, Problems> {
         let mut reading = Reading::new(name, text)?;
-        let targets = reading.list("targets", None);
-        let methods = reading.list("methods", Some("tb-tb"));
-        let steps = reading.list("steps", Some("5"));
-        let seeds = reading.list("seeds", Some("0"));
-        let workers = reading.whole("workers");
+        let targets = reading.list("targets", true);
+        let methods = reading.list("methods", false);
+        let steps = reading.list("steps", false);
+        let seeds = reading.list("seeds", false);
+        let workers = reading.workers();
         let stem = Path::new(name).file_stem().map_or("sweep".as_ref(), |stem| stem);
-        let folder = reading.text("folder").map_or_else(|| Path::new("runs").join(stem), PathBuf::from);
+        let folder = reading.text("folder").map_or_else(|| runs.join(stem), PathBuf::from);
         let mut jobs = Vec::new();
         for target in &targets {
             for method in &methods {
                 for steps in &steps {
                     for seed in &seeds {
-                        jobs.extend(reading.job([target, method, steps, seed]));
+                        reading.job([target, method, steps, seed], &mut jobs);
                     }
                 }
             }
@@ -119,38 +137,41 @@ impl Sweep {
         self.folder.join(job.name())
     }
 
-    /// Whether a job is done already.
-    pub fn is_done(&self, job: &Settings) -> Result<bool, RunError> {
-        let folder = self.place(job);
-        if !is_run(&folder) {
-            return Ok(false);
+    /// How far a job is, and that it is still the one that was begun. A longer one is the same; how closely a run is
+    /// watched stays as it was when it began.
+    pub fn state(&self, job: &Settings) -> Result<JobState, JobError> {
+        let path = self.place(job);
+        if !is_run(&path) {
+            return Ok(JobState::New);
         }
-        let outcome = read_outcome(&folder)?;
-        Ok(is_done(&Found { folder, settings: job.clone(), outcome }))
+        let begun = read_settings(&path)?;
+        if let Some(difference) = job.difference(&begun, MAY_CHANGE) {
+            return Err(JobError::Changed { path, difference });
+        }
+        let outcome = read_outcome(&path).map_err(RunError::from)?;
+        let done = is_done(&Found { folder: path, settings: job.clone(), outcome });
+        Ok(if done { JobState::Done } else { JobState::Begun })
     }
 
-    /// Does a job from its beginning, or from where it was.
-    pub fn run(&self, job: &Settings, stop: &Stop, observer: &mut dyn Observer) -> Result<Outcome, JobError> {
+    /// Does a job from its beginning, or from where it was; `None` if it was done meanwhile.
+    pub fn run(
+        &self,
+        job: &Settings,
+        stop: &Stop,
+        observer: &mut dyn Observer,
+    ) -> Result<Option<Outcome>, JobError> {
         let path = self.place(job);
-        let threads = Threads::new(1).map_err(|error| {
-            RunError::File(FileError::of("start a thread for", &path)(std::io::Error::other(
-                error.to_string(),
-            )))
-        })?;
-        let run = if is_run(&path) {
-            let begun = read_settings(&path)?;
-            if let Some(difference) = job.difference(&begun, &["iterations", "checkpoint.seconds"]) {
-                return Err(JobError::Changed { path, difference });
-            }
-            Run::resume(&path, Some(job.config.iterations), &threads)?
-        } else {
-            Run::begin_in(Folder::at(&path)?, job.clone(), &threads)?
+        let threads = Threads::new(1).map_err(RunError::from)?;
+        let run = match self.state(job)? {
+            JobState::Done => return Ok(None),
+            JobState::New => Run::begin_in(Folder::at(&path)?, job.clone(), &threads)?,
+            JobState::Begun => Run::resume(&path, Some(job.config.iterations), &threads)?,
         };
-        Ok(run.go(stop, observer)?)
+        Ok(Some(run.go(stop, observer)?))
     }
 
     /// All runs of the sweep that have begun, by whomever.
-    pub fn gather(&self) -> Result<Vec<Found>, RunError> {
+    pub fn gather(&self) -> Gathered {
         let begun: Vec<PathBuf> =
             self.jobs.iter().map(|job| self.place(job)).filter(|path| is_run(path)).collect();
         gather(&begun)
@@ -182,6 +203,13 @@ impl<'a> Reading<'a> {
     }
 
     fn refuse_unknown(&mut self) {
+        if let Some(entry) = self.get("target") {
+            let problem = Problem::new("this is the configuration of a run, not a sweep")
+                .at(entry.key.clone(), "of a run");
+            let help = format!("`ebbtide train --config {}`, or `targets = [{}]`", self.name, entry.value);
+            self.problems.problems.push(problem.help(help));
+            return;
+        }
         let known = |path: &str| KEYS.contains(&path) || path.starts_with("set.");
         for entry in self.entries.iter().filter(|entry| !known(&entry.path)) {
             let problem =
@@ -194,25 +222,29 @@ impl<'a> Reading<'a> {
             };
             self.problems.problems.push(problem.help(help));
         }
+        for (setting, axis) in AXES {
+            if let Some(entry) = self.get(&format!("set.{setting}")) {
+                let problem = Problem::new(format!("`{setting}` is an axis of the sweep"));
+                let help = format!("write `{axis} = [{}]` before the tables", entry.value);
+                let problem = problem.at(entry.key.clone(), "not for all runs").help(help);
+                self.problems.problems.push(problem);
+            }
+        }
     }
 
     fn get(&self, key: &str) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.path == key)
     }
 
-    /// The entries of a list, each as an entry of its own; or the default.
-    fn list(&mut self, key: &'static str, default: Option<&str>) -> Vec<Entry> {
+    /// The entries of a list, each as an entry of its own. One that is not given has one entry: whatever is usual.
+    fn list(&mut self, key: &'static str, needed: bool) -> Vec<Option<Entry>> {
         let Some(entry) = self.get(key) else {
-            return match default {
-                Some(value) => vec![self.default_entry(value)],
-                None => {
-                    let problem = Problem::new(format!("the sweep has no `{key}`"));
-                    self.problems.problems.push(problem.help(format!("write `{key} = [\"25gmm\"]`")));
-                    Vec::new()
-                }
-            };
+            if needed {
+                let problem = Problem::new(format!("the sweep has no `{key}`"));
+                self.problems.problems.push(problem.help(format!("write `{key} = [\"25gmm\"]`")));
+            }
+            return vec![None];
         };
-        let with = |value: &Value| Entry { value: value.clone(), ..entry.clone() };
         match &entry.value {
             Value::List(values) if values.is_empty() => {
                 let problem = Problem::new(format!("`{key}` is empty: there is nothing to run"));
@@ -220,20 +252,22 @@ impl<'a> Reading<'a> {
                 self.problems.problems.push(problem);
                 Vec::new()
             }
-            Value::List(values) => values.iter().map(with).collect(),
-            single => vec![with(single)],
+            Value::List(values) => {
+                let with = |(value, span): &(Value, Range<usize>)| {
+                    let place = Place { source: 0, span: span.clone() };
+                    Some(Entry { value: value.clone(), place, ..entry.clone() })
+                };
+                values.iter().map(with).collect()
+            }
+            _ => vec![Some(entry.clone())],
         }
     }
 
-    fn default_entry(&self, value: &str) -> Entry {
-        let nowhere = crate::settings::Place { source: 0, span: 0..0 };
-        let value = value.parse().map_or_else(|_| Value::Text(value.to_owned()), Value::Whole);
-        Entry { path: String::new(), key: nowhere.clone(), table: nowhere.clone(), place: nowhere, value }
-    }
-
-    fn whole(&mut self, key: &str) -> Option<usize> {
-        let entry = self.get(key)?.clone();
-        self.checked(&entry, entry.value.whole())
+    fn workers(&mut self) -> Option<usize> {
+        let entry = self.get("workers")?.clone();
+        let wanted = Mismatch { wanted: "a whole number, 1 or above".to_owned(), nearest: None };
+        let workers = entry.value.whole().ok().filter(|workers| *workers > 0).ok_or(wanted);
+        self.checked(&entry, workers)
     }
 
     fn text(&mut self, key: &str) -> Option<String> {
@@ -253,7 +287,9 @@ impl<'a> Reading<'a> {
     }
 
     /// One run: the settings for all, and its place in the grid.
-    fn job(&mut self, place: [&Entry; 4]) -> Option<Settings> {
+    fn job(&mut self, place: [&Option<Entry>; 4], jobs: &mut Vec<Settings>) {
+        // Everything would be wrong with a run without a target.
+        let Some(target) = place[0] else { return };
         let mut draft = Draft::new();
         draft.source(self.name, self.text);
         for entry in &self.entries {
@@ -261,20 +297,26 @@ impl<'a> Reading<'a> {
                 draft.add(Entry { path: path.to_owned(), ..entry.clone() });
             }
         }
-        for (key, entry) in ["target", "method", "steps", "seed"].into_iter().zip(place) {
-            draft.add(Entry { path: key.to_owned(), ..entry.clone() });
+        for ((setting, _), entry) in AXES.into_iter().zip(place) {
+            if let Some(entry) = entry {
+                draft.add(Entry { path: setting.to_owned(), ..entry.clone() });
+            }
         }
         match draft.resolve(Strictness::Lenient) {
-            Ok(settings) => Some(settings),
-            Err(problems) => {
-                // The same mistake shows up in many runs.
-                for problem in problems.problems {
-                    if !self.problems.problems.contains(&problem) {
-                        self.problems.problems.push(problem);
-                    }
-                }
-                None
+            Ok(settings) if jobs.iter().any(|job| job.name() == settings.name()) => {
+                let problem = Problem::new(format!("{} is in the sweep twice", settings.name()));
+                let last = place.into_iter().flatten().next_back().unwrap_or(target);
+                self.tell(problem.at(last.place.clone(), "again"));
             }
+            Ok(settings) => jobs.push(settings),
+            Err(problems) => problems.problems.into_iter().for_each(|problem| self.tell(problem)),
+        }
+    }
+
+    /// The same mistake shows up in many runs.
+    fn tell(&mut self, problem: Problem) {
+        if !self.problems.problems.contains(&problem) {
+            self.problems.problems.push(problem);
         }
     }
 

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use ebbtide::target::Target;
 use ebbtide::trajectory::{Sampler, Threads};
 
-use crate::checkpoint::{best_weights, last_weights};
+use crate::checkpoint::{CheckpointError, best, newest};
 use crate::folder::Files;
-use crate::run::{RunError, read_settings};
+use crate::run::{MAY_CHANGE, RunError, read_settings, settings_of};
 use crate::settings::Settings;
 
 /// Which weights of a run.
@@ -61,12 +61,19 @@ impl Trained {
         let folder = path.to_owned();
         let settings = read_settings(path)?;
         let valid = settings.validate()?;
-        let (checkpoints, layout) = (Files(&folder).checkpoints(), &valid.model().layout);
+        let (checkpoints, layout) = (Files(path).checkpoints(), &valid.model().layout);
         let mut remarks = Vec::new();
-        let weights = match which {
-            Which::Last => last_weights(&checkpoints, layout, &mut remarks)?,
-            Which::Best => best_weights(&checkpoints, layout)?,
+        let stored = match which {
+            Which::Last => newest(&checkpoints, &mut remarks)?,
+            Which::Best => Some(best(&checkpoints)?),
         };
+        let stored = stored.ok_or_else(|| CheckpointError::None { folder: checkpoints.clone() })?;
+        // Weights make no sense in any other sampler than the one that they were trained for.
+        let begun = settings_of(stored.settings()?, "the settings in the checkpoint")?;
+        if let Some(difference) = settings.difference(&begun, MAY_CHANGE) {
+            return Err(RunError::Changed { path: folder, difference });
+        }
+        let weights = stored.weights(layout)?;
         let sampler = Sampler::new(valid.model_at(weights.iteration), weights.parameters, threads)?;
         let target = Arc::clone(valid.target());
         Ok(Self { folder, settings, target, sampler, iteration: weights.iteration, remarks })

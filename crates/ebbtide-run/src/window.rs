@@ -16,6 +16,7 @@ pub struct Window {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Sum {
+    #[serde(with = "crate::record::number")]
     sum: f64,
     count: u64,
 }

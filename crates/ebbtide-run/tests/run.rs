@@ -62,13 +62,15 @@ fn resume(folder: &Path, iterations: Option<u64>, stop_after: u64) -> Result<Out
 }
 
 /// Everything a run leaves that is not about time.
-fn traces(folder: &Path) -> (Vec<u8>, Vec<Record>, Vec<u8>, Vec<f32>) {
+fn traces(folder: &Path) -> (Vec<u8>, Vec<Record>, [(u64, Vec<f32>); 2]) {
     let mut records = journal::read(&Files(folder).metrics()).expect("metrics");
     records.iter_mut().for_each(|record| record.seconds = 0.0);
     let samples = fs::read(Files(folder).samples()).expect("samples");
-    let mut trained = Trained::open(folder, Which::Last, &threads()).expect("weights");
-    let best = fs::read(Files(folder).checkpoints().join("best.safetensors")).expect("the best");
-    (samples, records, best, trained.sampler.sample(10, 0))
+    let weights = [Which::Last, Which::Best].map(|which| {
+        let trained = Trained::open(folder, which, &threads()).expect("weights");
+        (trained.iteration, trained.sampler.parameters().to_vec())
+    });
+    (samples, records, weights)
 }
 
 fn folder() -> TempDir {
@@ -100,7 +102,9 @@ fn a_run_killed_between_checkpoints_writes_its_lines_again() {
     let (whole, _) = begin(parent.path(), &settings, u64::MAX);
     let (killed, _) = begin(parent.path(), &settings, 11);
     // What a kill after iteration 30 would leave: lines and a best beyond the checkpoint of iteration 11.
-    fs::copy(Files(&whole).metrics(), Files(&killed).metrics()).expect("copied");
+    let mut lines = fs::read(Files(&killed).metrics()).expect("metrics");
+    lines.extend(fs::read(Files(&whole).metrics()).expect("metrics").split_at(1000).1);
+    fs::write(Files(&killed).metrics(), lines).expect("written");
     let best = |folder: &Path| Files(folder).checkpoints().join("best.safetensors");
     fs::copy(best(&whole), best(&killed)).expect("copied");
     fs::write(killed.join(".abc.part"), "half a file").expect("written");
@@ -133,12 +137,43 @@ fn an_extended_run_is_the_longer_run() {
     assert!(refused.contains("all 25 iterations are done"), "{refused}");
     let refused = resume(&extended, Some(10), u64::MAX).expect_err("that is over").to_string();
     assert!(refused.contains("25 iterations already"), "{refused}");
+    assert_eq!(last_line(&extended).iteration, 25, "the last iteration has a line");
     resume(&extended, Some(40), u64::MAX).expect("it goes on");
-    let (samples, mut records, _, draws) = traces(&extended);
-    // The shorter run ended with a line of its own only where the longer one has one too.
-    records.retain(|record| record.iteration != 25);
-    let (all_samples, all_records, _, all_draws) = traces(&longer);
-    assert_eq!((samples, records, draws), (all_samples, all_records, all_draws));
+    assert!(traces(&longer) == traces(&extended));
+}
+
+fn last_line(folder: &Path) -> Record {
+    journal::read(&Files(folder).metrics()).expect("metrics").pop().expect("a line")
+}
+
+/// The best weights of a longer run are not those of an end that it does not have.
+#[test]
+fn extended_runs_keep_the_best_of_the_longer_run() {
+    for seed in 0..8 {
+        let parent = folder();
+        let mut settings = small(Method::TbTb, seed);
+        settings.config.iterations = 31;
+        let (longer, _) = begin(parent.path(), &settings, u64::MAX);
+        settings.config.iterations = 25;
+        let (extended, _) = begin(parent.path(), &settings, u64::MAX);
+        resume(&extended, Some(31), u64::MAX).expect("it goes on");
+        assert!(traces(&longer) == traces(&extended), "seed {seed}");
+    }
+}
+
+#[test]
+fn an_extension_killed_before_its_result_is_concluded() {
+    let parent = folder();
+    let mut settings = small(Method::TbTb, 0);
+    settings.config.iterations = 25;
+    let (extended, _) = begin(parent.path(), &settings, u64::MAX);
+    let old = fs::read(Files(&extended).result()).expect("a result");
+    resume(&extended, Some(40), u64::MAX).expect("it goes on");
+    let whole = traces(&extended);
+    fs::write(Files(&extended).result(), old).expect("as a kill would have left it");
+    let outcome = resume(&extended, None, u64::MAX).expect("it is concluded");
+    assert_eq!((outcome.status, outcome.iterations), (Status::Finished, 40));
+    assert!(whole == traces(&extended));
 }
 
 #[test]
@@ -196,6 +231,8 @@ fn divergence_is_an_outcome() {
     let (folder, outcome) = begin(parent.path(), &settings, u64::MAX);
     let Status::Diverged { at, reason, .. } = &outcome.status else { panic!("{:?}", outcome.status) };
     assert!(*at <= 40 && !reason.is_empty());
+    let read = ebbtide_run::run::read_outcome(&folder).expect("it can be read").expect("it is there");
+    assert!(matches!(&read.status, Status::Diverged { at: written, .. } if written == at));
     assert!(
         fs::read_to_string(Files(&folder).log())
             .expect("log")
@@ -203,7 +240,7 @@ fn divergence_is_an_outcome() {
     );
     let message = resume(&folder, None, u64::MAX).expect_err("it would again").to_string();
     assert!(message.contains(&format!("diverged at iteration {at}")), "{message}");
-    let groups = group(&gather(&[folder]).expect("found"));
+    let groups = group(&gather(&[folder]).found);
     assert_eq!((groups[0].diverged, groups[0].seeds.len(), groups[0].unfinished), (1, 0, 0));
 }
 
@@ -218,7 +255,7 @@ fn an_exploding_bound_is_divergence_too() {
     let Status::Diverged { reason, point, .. } = &outcome.status else { panic!("{:?}", outcome.status) };
     assert!(reason.contains("BO is") && point.len() == 2, "{reason} {point:?}");
     assert!(outcome.figures.is_some(), "figures of the evaluation before");
-    assert!(Files(&folder).checkpoints().join("best.safetensors").exists());
+    assert!(fs::read_to_string(Files(&folder).log()).expect("log").contains(reason));
 }
 
 #[test]
@@ -229,7 +266,7 @@ fn seeds_are_put_together_and_what_is_unfinished_is_counted() {
     }
     begin(parent.path(), &small(Method::TbTb, 3), 5);
     begin(parent.path(), &small(Method::TbVariance, 0), u64::MAX);
-    let found = gather(&[parent.path().to_owned()]).expect("found");
+    let found = gather(&[parent.path().to_owned()]).found;
     let groups = group(&found);
     assert_eq!(groups.len(), 2);
     assert_eq!((groups[0].method.as_str(), groups[1].method.as_str()), ("tb-variance", "tb-tb"));
@@ -243,4 +280,133 @@ fn seeds_are_put_together_and_what_is_unfinished_is_counted() {
         .collect();
     let mean = groups[1].elbo.expect("a mean");
     assert!((mean.mean - elbos.iter().sum::<f64>() / 3.0).abs() < 1e-12 && mean.deviation.is_some());
+}
+
+/// A training whose first update leaves weights that no number holds.
+fn explosive(rate: f64, clip: f64) -> Settings {
+    let mut settings = small(Method::TbVariance, 0);
+    settings.config.replay.ratio = 0;
+    settings.config.local_search = None;
+    settings.config.optimisation.generation_rate = rate;
+    settings.config.optimisation.clip = clip;
+    settings.keeping.evaluate_every = 0;
+    settings
+}
+
+#[test]
+fn an_interruption_does_not_change_how_a_training_ends() {
+    for (rate, clip) in [(1e38, 1e30), (1e20, 200.0), (1e15, 1e30), (1e4, 1e30), (1e3, 1e30)] {
+        let parent = folder();
+        let (_, outcome) = begin(parent.path(), &explosive(rate, clip), u64::MAX);
+        for stop in [1, 2, 5] {
+            let (broken, first) = begin(parent.path(), &explosive(rate, clip), stop);
+            if first.status == Status::Interrupted {
+                let resumed = resume(&broken, None, u64::MAX).expect("it goes on");
+                assert_eq!(
+                    format!("{:?}", resumed.status),
+                    format!("{:?}", outcome.status),
+                    "{rate} {clip} {stop}"
+                );
+                assert_eq!(resumed.iterations, outcome.iterations);
+            } else {
+                assert_eq!(
+                    format!("{:?}", first.status),
+                    format!("{:?}", outcome.status),
+                    "{rate} {clip} {stop}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_training_that_explodes_before_its_first_evaluation_has_diverged() {
+    let parent = folder();
+    let mut settings = small(Method::TbTb, 0);
+    settings.keeping.explosion = 0.1;
+    settings.config.optimisation.generation_rate = 0.5;
+    settings.config.optimisation.clip = 1e30;
+    let (folder, outcome) = begin(parent.path(), &settings, u64::MAX);
+    assert!(matches!(outcome.status, Status::Diverged { .. }), "{:?}", outcome.status);
+    let first = &journal::read(&Files(&folder).metrics()).expect("metrics")[0];
+    assert!(first.iteration == 0 && first.figures.is_some(), "what it was worth before it learned anything");
+}
+
+#[test]
+fn a_learned_constant_beyond_all_numbers_is_no_error_of_the_files() {
+    let parent = folder();
+    let mut settings = explosive(1e-3, 200.0);
+    settings.config.optimisation.log_z_rate = 1e37;
+    settings.keeping.record_every = 1;
+    let (folder, outcome) = begin(parent.path(), &settings, u64::MAX);
+    assert!(matches!(outcome.status, Status::Diverged { .. }), "{:?}", outcome.status);
+    journal::read(&Files(&folder).metrics()).expect("metrics that can be read");
+}
+
+#[test]
+fn weights_are_not_used_in_another_sampler() {
+    let parent = folder();
+    let (folder, _) = begin(parent.path(), &small(Method::TbTb, 2), 12);
+    let config = Files(&folder).config();
+    let text = fs::read_to_string(&config).expect("the configuration");
+    for (from, to) in [
+        ("steps = 3", "steps = 4"),
+        ("\"25gmm\"", "\"40gmm\""),
+        ("width = 16", "width = 32"),
+        ("squared = 5.0", "squared = 6.0"),
+    ] {
+        fs::write(&config, text.replace(from, to)).expect("changed");
+        for which in [Which::Last, Which::Best] {
+            let refused =
+                Trained::open(&folder, which, &threads()).err().expect("another sampler").to_string();
+            assert!(refused.contains("was begun with"), "{to}: {refused}");
+        }
+        assert!(matches!(resume(&folder, None, u64::MAX), Err(RunError::Changed { .. })), "{to}");
+    }
+}
+
+#[test]
+fn a_bound_that_rises_cannot_be_made_to_fall_back() {
+    let parent = folder();
+    let mut settings = small(Method::TbTb, 2);
+    settings.config.destruction_bound = ebbtide::train::BoundSchedule::Rising;
+    let (folder, _) = begin(parent.path(), &settings, 12);
+    assert!(matches!(resume(&folder, Some(50), u64::MAX), Err(RunError::Rising { .. })));
+    let text = fs::read_to_string(Files(&folder).config()).expect("the configuration");
+    fs::write(Files(&folder).config(), text.replace("iterations = 40", "iterations = 50")).expect("changed");
+    assert!(matches!(resume(&folder, None, u64::MAX), Err(RunError::Rising { .. })));
+}
+
+#[test]
+fn a_header_that_was_changed_and_a_name_that_lies_are_noticed() {
+    let parent = folder();
+    let (folder, _) = begin(parent.path(), &small(Method::TbTb, 2), 12);
+    resume(&folder, None, 23).expect("it goes on");
+    let newest = Files(&folder).checkpoints().join("000000023.safetensors");
+    let good = fs::read(&newest).expect("the newest");
+    let text = String::from_utf8_lossy(&good[..4000]).into_owned();
+    let place = text.find("\\\"iteration\\\":").expect("the best iteration is in the header") + 14;
+    let mut changed = good.clone();
+    changed[place] = if changed[place] == b'1' { b'2' } else { b'1' };
+    fs::write(&newest, &changed).expect("changed");
+    let trained = Trained::open(&folder, Which::Last, &threads()).expect("the one before");
+    assert!(trained.iteration == 12 && trained.remarks[0].contains("checksum"), "{:?}", trained.remarks);
+    fs::write(&newest, &good).expect("as it was");
+    fs::rename(&newest, newest.with_file_name("000000099.safetensors")).expect("renamed");
+    let trained = Trained::open(&folder, Which::Last, &threads()).expect("the one before");
+    assert!(trained.iteration == 12 && trained.remarks[0].contains("its name"), "{:?}", trained.remarks);
+}
+
+#[test]
+fn runs_that_cannot_be_read_do_not_hide_the_others() {
+    let parent = folder();
+    let (broken, _) = begin(parent.path(), &small(Method::TbTb, 0), u64::MAX);
+    begin(parent.path(), &small(Method::TbTb, 1), u64::MAX);
+    fs::write(Files(&broken).result(), "{").expect("damaged");
+    let gathered = gather(&[parent.path().to_owned()]);
+    assert_eq!((gathered.found.len(), gathered.unreadable.len()), (1, 1));
+    assert!(gathered.unreadable[0].to_string().contains("result.json"));
+    // What a run came to is not needed to go on with it.
+    resume(&broken, Some(45), u64::MAX).expect("it goes on");
+    assert_eq!(gather(&[parent.path().to_owned()]).found.len(), 2);
 }

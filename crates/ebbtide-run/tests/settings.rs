@@ -130,9 +130,17 @@ fn every_setting_can_be_set_by_an_argument() {
 }
 
 #[test]
-fn later_ones_go_before_earlier_ones() {
-    let settings = right("target = \"25gmm\"\nbatch = 16", &["batch=32", "batch=64"]);
-    assert_eq!(settings.config.batch, 64);
+fn arguments_go_before_files() {
+    assert_eq!(right("target = \"25gmm\"\nbatch = 16", &["batch=32"]).config.batch, 32);
+    assert_eq!(right("target = \"25gmm\"\nbatch = 16", &["batch=32", "batch=64"]).config.batch, 64);
+    let answer = wrong("target = \"25gmm\"\n\"replay.capacity\" = 3\n[replay]\ncapacity = 4", &[]);
+    assert!(answer.contains("`replay.capacity` is given twice"), "{answer}");
+    let mut draft = Draft::new();
+    draft.flag("TARGET", "target", "25gmm");
+    draft.flag("--batch", "batch", "16");
+    draft.argument("--set", "batch=32");
+    let answer = draft.resolve(Strictness::Strict).expect_err("which of them?").to_string();
+    assert!(answer.contains("`batch` is given twice"), "{answer}");
 }
 
 #[test]
@@ -211,9 +219,9 @@ fn mistakes_are_told_with_their_place_and_what_was_meant() {
             &["local-search.burn-in=500"],
             "local-search.burn-in is 500, but must be below local-search.steps",
         ),
-        (head, &["evaluation.samples=0"], "evaluation.samples is 0, but must be at least 1"),
+        (head, &["evaluation.samples=1"], "evaluation.samples is 1, but must be at least 2"),
         (head, &["metrics.every=0"], "metrics.every is 0, but must be at least 1"),
-        (head, &["checkpoint.seconds=-1"], "checkpoint.seconds is -1, but must be a number of seconds"),
+        (head, &["checkpoint.seconds=-1"], "checkpoint.seconds is -1, but must be between 0 and 1e9"),
         (head, &["network.width=10000000"], "more than a tebibyte"),
         ("target = \"25gmm\"\nbatch = \n", &[], "mine.toml:2:"),
         ("target = \"25gmm\"\ntarget = \"40gmm\"", &[], "this is not TOML"),
@@ -238,14 +246,28 @@ fn all_mistakes_are_told_at_once() {
 }
 
 #[test]
-fn a_changed_method_in_a_whole_file_is_no_silent_mixture() {
+fn a_printed_file_takes_another_method() {
     let whole = Settings::preset(NamedTarget::Gmm25, Some(Method::TbTb), 5).to_toml();
-    let answer = wrong(&whole.replace("method = \"tb-tb\"", "method = \"tb-tlm\""), &[]);
-    assert!(
-        answer
-            .contains("the method is tb-tlm, and with it destruction.objective is \"trajectory-likelihood\""),
-        "{answer}"
+    let other = right(&whole.replace("method = \"tb-tb\"", "method = \"tb-tlm\""), &[]);
+    assert_eq!(other, Settings::preset(NamedTarget::Gmm25, Some(Method::TbTlm), 5));
+    let custom = right(
+        &whole.replace("method = \"tb-tb\"", "method = \"custom\""),
+        &["destruction.objective=var-grad"],
     );
+    assert_eq!(custom.method, None);
+    assert_eq!(right(&custom.to_toml(), &[]), custom);
+}
+
+#[test]
+fn what_cannot_be_read_is_the_only_problem() {
+    let answer = wrong("target = \"25gmm\"\nbatch =", &[]);
+    assert!(answer.lines().all(|line| line.contains("this is not TOML")), "{answer}");
+}
+
+#[test]
+fn empty_tables_say_nothing() {
+    let settings = right("target = \"25gmm\"\n[checkpoint]\n# seconds = 5\n[replay]\n", &[]);
+    assert_eq!(settings, Settings::preset(NamedTarget::Gmm25, Some(Method::TbTb), 5));
 }
 
 proptest! {

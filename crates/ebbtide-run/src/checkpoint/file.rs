@@ -19,6 +19,9 @@ const FORMAT: &str = "ebbtide-checkpoint-1";
 // The format is little-endian, and numbers are written as they stand in memory.
 const _: () = assert!(cfg!(target_endian = "little"), "checkpoints need a little-endian machine");
 
+/// The name of the checksum in the header.
+const CHECKSUM: &str = "crc32";
+
 /// A tensor to be written.
 pub struct Tensor<'a> {
     kind: Dtype,
@@ -51,9 +54,12 @@ pub fn write<'a>(
     header: impl IntoIterator<Item = (&'a str, &'a str)>,
 ) -> Result<(), FileError> {
     tensors.sort_by(|(a, _), (b, _)| a.cmp(b));
-    let checksum = checksum(tensors.iter().map(|(name, tensor)| (name.as_str(), &*tensor.bytes)));
     let mut words: BTreeMap<&str, &str> = header.into_iter().collect();
-    words.extend([("format", FORMAT), ("version", env!("CARGO_PKG_VERSION")), ("crc32", &checksum)]);
+    words.extend([("format", FORMAT), ("version", env!("CARGO_PKG_VERSION"))]);
+    let parts =
+        tensors.iter().map(|(name, tensor)| (name.as_str(), tensor.kind, &*tensor.shape, &*tensor.bytes));
+    let checksum = checksum(&words, parts);
+    words.insert(CHECKSUM, &checksum);
     // The widest numbers first, so that all stand where their width divides the place.
     tensors.sort_by_key(|(_, tensor)| Reverse(tensor.kind));
     let mut description = describe(&words, &tensors).to_string().into_bytes();
@@ -105,8 +111,11 @@ pub fn parse(bytes: &[u8]) -> Result<Contents, Damage> {
     let file = SafeTensors::deserialize(bytes)?;
     let mut tensors: Vec<_> = file.iter().collect();
     tensors.sort_by_key(|(name, _)| *name);
-    let written = header.get("crc32").ok_or(Damage::Header("crc32"))?;
-    if *written != checksum(tensors.iter().map(|(name, tensor)| (*name, tensor.data()))) {
+    let written = header.get(CHECKSUM).ok_or(Damage::Header(CHECKSUM))?;
+    let words =
+        header.iter().filter(|(key, _)| *key != CHECKSUM).map(|(key, value)| (key.as_str(), value.as_str()));
+    let parts = tensors.iter().map(|(name, tensor)| (*name, tensor.dtype(), tensor.shape(), tensor.data()));
+    if *written != checksum(&words.collect(), parts) {
         return Err(Damage::Checksum);
     }
     let mut arrays = BTreeMap::new();
@@ -123,12 +132,25 @@ pub fn parse(bytes: &[u8]) -> Result<Contents, Damage> {
     Ok(Contents { header, arrays })
 }
 
-/// Over all names and bytes, in the order of the names.
-fn checksum<'a>(tensors: impl Iterator<Item = (&'a str, &'a [u8])>) -> String {
+/// Over the words of the header and all tensors, in the order of their names.
+fn checksum<'a>(
+    words: &BTreeMap<&str, &str>,
+    tensors: impl Iterator<Item = (&'a str, Dtype, &'a [usize], &'a [u8])>,
+) -> String {
     let mut hasher = crc32fast::Hasher::new();
-    for (name, bytes) in tensors {
-        hasher.update(name.as_bytes());
+    let mut add = |bytes: &[u8]| {
+        // With its length, so that no two ways of cutting the same bytes look alike.
+        hasher.update(&(bytes.len() as u64).to_le_bytes());
         hasher.update(bytes);
+    };
+    for (key, value) in words {
+        add(key.as_bytes());
+        add(value.as_bytes());
+    }
+    for (name, kind, shape, bytes) in tensors {
+        add(name.as_bytes());
+        add(format!("{kind:?}{shape:?}").as_bytes());
+        add(bytes);
     }
     format!("{:08x}", hasher.finalize())
 }

@@ -14,6 +14,7 @@ use ebbtide::network::Layout;
 use ebbtide::train::{Array, ArrayRef, State, StateError};
 use serde::{Deserialize, Serialize};
 
+use crate::Figures;
 use crate::best::Best;
 use crate::durable::{self, FileError};
 use crate::window::Window;
@@ -28,17 +29,17 @@ pub struct Progress {
     pub window: Window,
     /// The best evaluation.
     pub best: Best,
+    /// The last one, and its iteration.
+    pub evaluated: Option<(u64, Figures)>,
+    /// How long the metrics are, in bytes.
+    pub journal: u64,
 }
 
-/// A checkpoint as it was read.
-#[derive(Clone, Debug)]
-pub struct Checkpoint {
-    /// The training.
-    pub state: State,
-    /// The rest.
-    pub progress: Progress,
-    /// The settings it was made with, in TOML.
-    pub settings: String,
+/// A checkpoint as it was read: whole, and as it was written.
+pub struct Stored {
+    path: PathBuf,
+    iteration: u64,
+    contents: Contents,
 }
 
 /// Weights alone, as they were read.
@@ -74,8 +75,14 @@ pub enum CheckpointError {
         newest: Damage,
     },
     /// There are none.
-    #[error("{} has no checkpoint yet", folder.display())]
+    #[error("{} has no checkpoint{}", folder.display(), other_weights(folder))]
     None {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// There was no evaluation.
+    #[error("{} has no best weights: there was no evaluation yet", folder.display())]
+    NoBest {
         /// The folder.
         folder: PathBuf,
     },
@@ -99,6 +106,9 @@ pub enum Damage {
     /// The checksum differs.
     #[error("its checksum is wrong: the file was damaged after it was written")]
     Checksum,
+    /// The file was given another name.
+    #[error("it does not say that it is of the iteration in its name")]
+    Name,
     /// A tensor has numbers of an unknown kind.
     #[error("its tensor `{0}` has numbers of a kind that no checkpoint has")]
     Kind(String),
@@ -113,8 +123,18 @@ pub enum Damage {
     State(#[from] StateError),
 }
 
+/// That there are the best weights, where there are.
+fn other_weights(folder: &Path) -> &'static str {
+    if folder.join(BEST).exists() {
+        ", but the weights of its best evaluation: `--checkpoint best`"
+    } else {
+        " yet"
+    }
+}
+
 const WEIGHTS: &str = "weights.";
 const PARAMETERS: &str = "parameters";
+const ITERATION: &str = "iteration";
 const BEST: &str = "best.safetensors";
 const SUFFIX: &str = ".safetensors";
 
@@ -145,25 +165,18 @@ pub fn save(
 /// Writes the weights as the best so far.
 pub fn save_best(folder: &Path, state: &State, layout: &Layout, settings: &str) -> Result<(), FileError> {
     let mut tensors = weights(state.learner().parameters(), layout);
-    tensors.push(("iteration".to_owned(), Tensor::flat(ArrayRef::U64(state.iteration()))));
+    tensors.push((ITERATION.to_owned(), Tensor::flat(ArrayRef::U64(state.iteration()))));
     file::write(&folder.join(BEST), tensors, [("settings", settings)])
 }
 
-/// The newest checkpoint that can be read, if there is any at all. A damaged one is passed over with a remark.
-pub fn newest(
-    folder: &Path,
-    layout: &Layout,
-    remarks: &mut Vec<String>,
-) -> Result<Option<Checkpoint>, CheckpointError> {
+/// The newest checkpoint that is whole, if there is any at all. A damaged one is passed over with a remark.
+pub fn newest(folder: &Path, remarks: &mut Vec<String>) -> Result<Option<Stored>, CheckpointError> {
     let mut first = None;
-    for (_, path) in numbered(folder)?.into_iter().rev() {
-        match read(&path, layout) {
-            Ok(checkpoint) => return Ok(Some(checkpoint)),
+    for (iteration, path) in numbered(folder)?.into_iter().rev() {
+        match open(&path).and_then(|contents| Stored::new(path.clone(), iteration, contents)) {
+            Ok(stored) => return Ok(Some(stored)),
             Err(CheckpointError::Damaged { damage, path }) => {
-                remarks.push(format!(
-                    "{} cannot be used: {damage}; it goes on from the one before",
-                    path.display()
-                ));
+                remarks.push(format!("{} cannot be used: {damage}; the one before is taken", path.display()));
                 first.get_or_insert(damage);
             }
             Err(error) => return Err(error),
@@ -175,50 +188,72 @@ pub fn newest(
     }
 }
 
-/// The weights of the newest checkpoint that can be read.
-pub fn last_weights(
-    folder: &Path,
-    layout: &Layout,
-    remarks: &mut Vec<String>,
-) -> Result<Weights, CheckpointError> {
-    let checkpoint = newest(folder, layout, remarks)?;
-    let state = checkpoint.ok_or_else(|| CheckpointError::None { folder: folder.to_owned() })?.state;
-    Ok(Weights { parameters: state.learner().parameters().to_vec(), iteration: state.iteration() })
+impl Stored {
+    /// Makes sure that a file is what its name says.
+    fn new(path: PathBuf, iteration: u64, contents: Contents) -> Result<Self, CheckpointError> {
+        let stored = Self { path, iteration, contents };
+        match stored.contents.arrays.get(ITERATION) {
+            Some(Array::U64(written)) if *written == [iteration] => Ok(stored),
+            _ => Err(stored.damaged(Damage::Name)),
+        }
+    }
+
+    /// Iterations that made it.
+    pub fn iteration(&self) -> u64 {
+        self.iteration
+    }
+
+    /// The settings it was made with, in TOML.
+    pub fn settings(&self) -> Result<&str, CheckpointError> {
+        self.contents.header("settings").map_err(|damage| self.damaged(damage))
+    }
+
+    /// What the run knew besides the training.
+    pub fn progress(&self) -> Result<Progress, CheckpointError> {
+        let text = self.contents.header("progress");
+        let parsed = text.and_then(|text| serde_json::from_str(text).map_err(|_| Damage::Header("progress")));
+        parsed.map_err(|damage| self.damaged(damage))
+    }
+
+    /// The weights alone.
+    pub fn weights(mut self, layout: &Layout) -> Result<Weights, CheckpointError> {
+        let parameters =
+            take_weights(&mut self.contents.arrays, layout).map_err(|damage| self.damaged(damage))?;
+        Ok(Weights { parameters, iteration: self.iteration })
+    }
+
+    /// The training.
+    pub fn state(mut self, layout: &Layout) -> Result<State, CheckpointError> {
+        let parameters =
+            take_weights(&mut self.contents.arrays, layout).map_err(|damage| self.damaged(damage))?;
+        let mut arrays = std::mem::take(&mut self.contents.arrays);
+        arrays.insert(PARAMETERS.to_owned(), Array::F32(parameters));
+        State::from_arrays(arrays).map_err(|error| self.damaged(error.into()))
+    }
+
+    fn damaged(&self, damage: Damage) -> CheckpointError {
+        CheckpointError::Damaged { path: self.path.clone(), damage }
+    }
 }
 
 /// The weights of the best evaluation.
-pub fn best_weights(folder: &Path, layout: &Layout) -> Result<Weights, CheckpointError> {
+pub fn best(folder: &Path) -> Result<Stored, CheckpointError> {
     let path = folder.join(BEST);
     if !path.exists() {
-        return Err(CheckpointError::None { folder: folder.to_owned() });
+        return Err(CheckpointError::NoBest { folder: folder.to_owned() });
     }
-    open(&path, |mut contents| {
-        let parameters = take_weights(&mut contents.arrays, layout)?;
-        match contents.arrays.remove("iteration") {
-            Some(Array::U64(iteration)) if iteration.len() == 1 => {
-                Ok(Weights { parameters, iteration: iteration[0] })
-            }
-            _ => Err(StateError::Missing { name: "iteration" }.into()),
+    let contents = open(&path)?;
+    match contents.arrays.get(ITERATION) {
+        Some(Array::U64(iteration)) if iteration.len() == 1 => {
+            Ok(Stored { path, iteration: iteration[0], contents })
         }
-    })
+        _ => Err(CheckpointError::Damaged { path, damage: Damage::Name }),
+    }
 }
 
-fn read(path: &Path, layout: &Layout) -> Result<Checkpoint, CheckpointError> {
-    open(path, |mut contents| {
-        let progress =
-            serde_json::from_str(contents.header("progress")?).map_err(|_| Damage::Header("progress"))?;
-        let settings = contents.header("settings")?.to_owned();
-        let parameters = take_weights(&mut contents.arrays, layout)?;
-        contents.arrays.insert(PARAMETERS.to_owned(), Array::F32(parameters));
-        Ok(Checkpoint { state: State::from_arrays(contents.arrays)?, progress, settings })
-    })
-}
-
-fn open<T>(path: &Path, read: impl FnOnce(Contents) -> Result<T, Damage>) -> Result<T, CheckpointError> {
+fn open(path: &Path) -> Result<Contents, CheckpointError> {
     let bytes = fs::read(path).map_err(FileError::of("read", path))?;
-    file::parse(&bytes)
-        .and_then(read)
-        .map_err(|damage| CheckpointError::Damaged { path: path.to_owned(), damage })
+    file::parse(&bytes).map_err(|damage| CheckpointError::Damaged { path: path.to_owned(), damage })
 }
 
 /// The parameter vector as tensors by name.

@@ -80,9 +80,7 @@ fn flatten(source: usize, outer: Option<(&str, &Place)>, table: &DeTable, entrie
             Some((path, table)) => (format!("{path}.{}", key.get_ref()), table),
         };
         match value.get_ref() {
-            DeValue::Table(inner) if !inner.is_empty() => {
-                flatten(source, Some((&path, table)), inner, entries)
-            }
+            DeValue::Table(inner) => flatten(source, Some((&path, table)), inner, entries),
             inner => entries.push(Entry {
                 path,
                 table: table.clone(),

@@ -1,4 +1,4 @@
-//! A configuration in the making: settings from files and arguments, later ones going before earlier ones.
+//! A configuration in the making: settings from a file, and from arguments, which go before it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use ebbtide::target::NamedTarget;
 
 use super::document::{self, Entry};
 use super::value::{Mismatch, Value, nearest};
-use super::{CUSTOM, Keeping, Place, Problem, Problems, SETTINGS, Settings, Source, decided};
+use super::{CUSTOM, Keeping, Place, Problem, Problems, SETTINGS, Settings, Source, disagreements};
 
 /// What is said of settings that have no effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +21,9 @@ pub enum Strictness {
 
 /// What a setting is a preset of. They are looked at first.
 const HEADS: [&str; 3] = ["target", "method", "steps"];
+
+/// More trajectories than any evaluation needs.
+pub const MOST_SAMPLES: usize = 1 << 20;
 
 /// Steps where nobody says how many.
 const STEPS: usize = 5;
@@ -51,6 +54,7 @@ impl Draft {
     /// Adds `key=value`, as an argument has it. Words need no quotes.
     pub fn argument(&mut self, name: &str, text: &str) {
         let source = self.source(name, text);
+        self.sources[source].is_argument = true;
         match document::argument(source, text) {
             Ok(entry) => self.entries.push(entry),
             Err(problem) => self.problems.push(problem),
@@ -59,7 +63,9 @@ impl Draft {
 
     /// Adds the value of an argument of its own: `--steps 5`.
     pub fn flag(&mut self, name: &str, key: &str, value: &str) {
-        let place = Place { source: self.source(name, value), span: 0..value.len() };
+        let source = self.source(name, value);
+        self.sources[source].is_argument = true;
+        let place = Place { source, span: 0..value.len() };
         let value = if key == "target" { Value::Text(value.to_owned()) } else { document::value_of(value) };
         self.add(Entry { path: key.to_owned(), key: place.clone(), table: place.clone(), place, value });
     }
@@ -71,7 +77,7 @@ impl Draft {
 
     /// Adds a text that entries may point into; answers with its number.
     pub fn source(&mut self, name: &str, text: &str) -> usize {
-        self.sources.push(Source { name: name.to_owned(), text: text.to_owned() });
+        self.sources.push(Source { name: name.to_owned(), text: text.to_owned(), is_argument: false });
         self.sources.len() - 1
     }
 
@@ -82,10 +88,19 @@ impl Draft {
 
     /// Looks at everything together. All that is wrong is told at once.
     pub fn resolve(self, strictness: Strictness) -> Result<Settings, Problems> {
-        let Self { sources, entries, problems } = self;
-        let mut given = BTreeMap::new();
+        let Self { sources, entries, mut problems } = self;
+        // What cannot be read may have said anything.
+        if !problems.is_empty() {
+            return Err(Problems { sources, problems });
+        }
+        let mut given: BTreeMap<String, Entry> = BTreeMap::new();
         for entry in entries {
-            given.insert(entry.path.clone(), entry);
+            if let Some(before) = given.insert(entry.path.clone(), entry.clone())
+                && clash(&sources[before.place.source], &sources[entry.place.source])
+            {
+                let problem = Problem::new(format!("`{}` is given twice", entry.path));
+                problems.push(problem.at(before.place, "once").at(entry.place, "and again"));
+            }
         }
         let mut resolving = Resolving { given, problems, strictness };
         match resolving.settings() {
@@ -258,13 +273,13 @@ impl Resolving {
     fn agreement(&mut self, settings: &Settings) {
         let Some(method) = settings.method else { return };
         let usual = Settings::preset(settings.target, Some(method), settings.steps());
-        for (key, _) in decided(method, &settings.config).into_iter().filter(|(_, agrees)| !agrees) {
+        for key in disagreements(method, &settings.config) {
             let setting =
                 SETTINGS.iter().find(|setting| setting.key == key).expect("methods decide settings");
             let message = format!("the method is {method}, and with it {key} is {}", (setting.write)(&usual));
             let mut problem = Problem::new(message);
             if let Some(entry) = self.given.get(key) {
-                problem = problem.at(entry.place.clone(), "something else");
+                problem = problem.at(entry.place.clone(), format!("and this says {}", entry.value));
             }
             if let Some(entry) = self.given.get("method") {
                 problem = problem.at(entry.place.clone(), "the method");
@@ -289,14 +304,14 @@ impl Resolving {
 
     fn keeping(&mut self, keeping: &Keeping) {
         let wrong = [
-            ("evaluation.samples", keeping.samples == 0, "at least 1"),
-            ("evaluation.samples", keeping.samples > 1 << 20, "at most 1048576"),
+            ("evaluation.samples", keeping.samples < 2, "at least 2"),
+            ("evaluation.samples", keeping.samples > MOST_SAMPLES, "at most 1048576"),
             ("metrics.every", keeping.record_every == 0, "at least 1"),
             ("evaluation.explosion", keeping.explosion.is_nan() || keeping.explosion <= 0.0, "above 0"),
             (
                 "checkpoint.seconds",
                 !(keeping.save_seconds >= 0.0 && keeping.save_seconds <= 1e9),
-                "a number of seconds, 0 or above",
+                "between 0 and 1e9",
             ),
         ];
         for (key, is_wrong, range) in wrong {
@@ -324,6 +339,15 @@ impl Resolving {
             }
             self.problems.push(problem);
         }
+    }
+}
+
+/// Whether a setting must not come from both. A file says a thing once; of arguments of one name the last goes before the others, but
+/// `--batch` does not go before `--set`, or the other way round.
+fn clash(before: &Source, after: &Source) -> bool {
+    match before.is_argument {
+        true => before.name != after.name,
+        false => !after.is_argument,
     }
 }
 

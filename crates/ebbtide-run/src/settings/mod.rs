@@ -15,7 +15,7 @@ use ebbtide::target::{NamedTarget, Target};
 use ebbtide::train::{Config, ConfigError, ValidConfig};
 
 pub use document::{Entry, entries};
-pub use draft::{Draft, Strictness};
+pub use draft::{Draft, MOST_SAMPLES, Strictness};
 pub use problem::{Place, Problem, Problems, Source};
 pub use table::{SETTINGS, Setting};
 pub use value::{Mismatch, Value, nearest};
@@ -95,22 +95,27 @@ impl Settings {
         self.target.build().into()
     }
 
-    /// The first setting in which the two differ, with both values, but for those in `except`. What has no effect in
-    /// either makes no difference.
+    /// The first setting in which the two differ, but for those in `except`.
     pub fn difference(&self, other: &Self, except: &[&str]) -> Option<Difference> {
-        let row = |key: &'static str, ours: String, theirs: String| Difference { key, ours, theirs };
+        self.differences(other, except).next()
+    }
+
+    /// All settings in which the two differ, with both values, but for those in `except`. What has no effect in either makes no
+    /// difference.
+    pub fn differences(&self, other: &Self, except: &[&str]) -> impl Iterator<Item = Difference> {
         let heads = [
-            row("target", self.target.to_string(), other.target.to_string()),
-            row("method", self.method_name().to_owned(), other.method_name().to_owned()),
-            row("steps", self.steps().to_string(), other.steps().to_string()),
+            ("target", self.target.to_string(), other.target.to_string()),
+            ("method", self.method_name().to_owned(), other.method_name().to_owned()),
+            ("steps", self.steps().to_string(), other.steps().to_string()),
         ];
         let counts = |setting: &&Setting| {
             let idle = (setting.idle)(self).is_some() && (setting.idle)(other).is_some();
             !idle && !except.contains(&setting.key)
         };
-        let rest = SETTINGS.iter().filter(counts);
-        let rest = rest.map(|setting| row(setting.key, (setting.write)(self), (setting.write)(other)));
-        heads.into_iter().chain(rest).find(|difference| difference.ours != difference.theirs)
+        let row = |setting: &Setting| (setting.key, (setting.write)(self), (setting.write)(other));
+        let rest: Vec<_> = SETTINGS.iter().filter(counts).map(row).collect();
+        let all = heads.into_iter().chain(rest).map(|(key, ours, theirs)| Difference { key, ours, theirs });
+        all.filter(|difference| difference.ours != difference.theirs)
     }
 }
 
@@ -128,14 +133,19 @@ pub struct Difference {
     pub theirs: String,
 }
 
-/// What a method decides, setting by setting: name, whether it agrees.
-fn decided(method: Method, config: &Config) -> [(&'static str, bool); 4] {
+/// The settings that a method decides.
+const DECIDED: [&str; 4] =
+    ["generation.objective", "generation.variance", "destruction.process", "destruction.objective"];
+
+/// Those of them in which a configuration is not what the method says.
+fn disagreements(method: Method, config: &Config) -> impl Iterator<Item = &'static str> {
     let learns_destruction = config.destruction != Corrections::Fixed;
     let learns_variance = config.generation_variance != GenerationVariance::Fixed;
-    [
-        ("generation.objective", config.generation_objective == method.generation()),
-        ("generation.variance", learns_variance == method.learns_variance()),
-        ("destruction.process", learns_destruction == method.destruction().is_some()),
-        ("destruction.objective", config.destruction_objective == method.destruction()),
-    ]
+    let agrees = [
+        config.generation_objective == method.generation(),
+        learns_variance == method.learns_variance(),
+        learns_destruction == method.destruction().is_some(),
+        config.destruction_objective == method.destruction(),
+    ];
+    DECIDED.into_iter().zip(agrees).filter(|(_, agrees)| !agrees).map(|(key, _)| key)
 }

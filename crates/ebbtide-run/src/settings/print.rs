@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{SETTINGS, Settings};
+use super::{DECIDED, SETTINGS, Settings};
 
 /// What each table is about.
 const TABLES: &[(&str, &str)] = &[
@@ -22,7 +22,7 @@ const COMMENT_WIDTH: usize = 100;
 
 impl Settings {
     /// The whole configuration in TOML, with comments. Reading it gives the same settings; those that have no effect are
-    /// commented out.
+    /// commented out, and so are those that the method decides.
     pub fn to_toml(&self) -> String {
         let mut text = String::new();
         let methods = ebbtide::objective::Method::ALL.map(ebbtide::objective::Method::name).join(", ");
@@ -48,10 +48,11 @@ impl Settings {
                 let _ = writeln!(text, "[{of}]");
             }
             comment(&mut text, setting.about);
-            match (setting.idle)(self) {
+            let decided = self.method.is_some() && DECIDED.contains(&setting.key);
+            match (setting.idle)(self).or(decided.then_some("the method decides it")) {
                 None => line(&mut text, "", key, &(setting.write)(self)),
                 Some(reason) => {
-                    comment(&mut text, &format!("(No effect: {reason}.)"));
+                    comment(&mut text, &format!("(Left out: {reason}.)"));
                     line(&mut text, "# ", key, &(setting.write)(&usual));
                 }
             }

@@ -10,6 +10,8 @@ pub struct Source {
     pub name: String,
     /// All of the text.
     pub text: String,
+    /// Whether it is an argument, which goes before files.
+    pub is_argument: bool,
 }
 
 /// A part of a source.

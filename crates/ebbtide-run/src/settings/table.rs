@@ -91,7 +91,9 @@ pub const SETTINGS: &[Setting] = &[
         |s, v| {
             let steps = s.config.grid.steps();
             s.config.grid = match v {
-                Value::List(times) => Grid::Given(times.iter().map(Value::number).collect::<Result<_, _>>()?),
+                Value::List(times) => {
+                    Grid::Given(times.iter().map(|(time, _)| time.number()).collect::<Result<_, _>>()?)
+                }
                 _ if v.choice(GRIDS)? => Grid::Harmonic(steps),
                 _ => Grid::Uniform(steps),
             };
@@ -105,7 +107,7 @@ pub const SETTINGS: &[Setting] = &[
     ),
     Setting::new(
         "iterations",
-        "How many iterations. Schedules (exploration, learning rates) do not depend on it.",
+        "How many iterations. Exploration and learning rates do not depend on it, only a destruction bound that rises.",
         |s, v| set(&mut s.config.iterations, v.whole()),
         |s| s.config.iterations.to_string(),
     ),
@@ -144,7 +146,8 @@ pub const SETTINGS: &[Setting] = &[
             Ok(())
         },
         |s| s.config.target_network.map_or_else(|| quoted("off"), float),
-    ),
+    )
+    .idle_if(fixed_destruction),
     Setting::new(
         "schedule",
         "What an iteration consists of: \"every\" kind of update, or \"alternating\" ones (forward in even iterations, backward in odd ones).",
@@ -153,13 +156,13 @@ pub const SETTINGS: &[Setting] = &[
     ),
     Setting::new(
         "generation.objective",
-        "How the generation process learns: \"trajectory-balance\", \"var-grad\" or \"reverse-kl\". Decided by the method.",
+        "How the generation process learns: \"trajectory-balance\", \"var-grad\" or \"reverse-kl\".",
         |s, v| set(&mut s.config.generation_objective, v.choice(GENERATION_OBJECTIVES)),
         |s| name(GENERATION_OBJECTIVES, s.config.generation_objective),
     ),
     Setting::new(
         "generation.variance",
-        "\"learned\" or \"fixed\". Decided by the method.",
+        "\"learned\" or \"fixed\".",
         |s, v| {
             s.config.generation_variance = match (v.choice(VARIANCES)?, s.config.generation_variance) {
                 (false, _) => GenerationVariance::Fixed,
@@ -187,7 +190,7 @@ pub const SETTINGS: &[Setting] = &[
     }),
     Setting::new(
         "destruction.process",
-        "\"learned\" or \"fixed\" (the Brownian bridge). Decided by the method.",
+        "\"learned\" or \"fixed\" (the Brownian bridge).",
         |s, v| {
             s.config.destruction = match (v.choice(VARIANCES)?, s.config.destruction) {
                 (false, _) => Corrections::Fixed,
@@ -202,7 +205,7 @@ pub const SETTINGS: &[Setting] = &[
     ),
     Setting::new(
         "destruction.objective",
-        "How the destruction process learns: \"trajectory-balance\", \"var-grad\", \"trajectory-likelihood\", or \"none\" if it is fixed. Decided by the method.",
+        "How the destruction process learns: \"trajectory-balance\", \"var-grad\", \"trajectory-likelihood\", or \"none\" if it is fixed.",
         |s, v| set(&mut s.config.destruction_objective, v.choice(DESTRUCTION_OBJECTIVES)),
         |s| name(DESTRUCTION_OBJECTIVES, s.config.destruction_objective),
     ),
@@ -282,13 +285,15 @@ pub const SETTINGS: &[Setting] = &[
         "\"shared\" by both processes, or \"separate\".",
         |s, v| set(&mut s.config.network.backbone, v.choice(BACKBONES)),
         |s| name(BACKBONES, s.config.network.backbone),
-    ),
+    )
+    .idle_if(fixed_destruction),
     Setting::new(
         "optimisation.arrangement",
         "\"separate\" optimisers for the two processes, or a \"single\" one for the sum of their losses.",
         |s, v| set(&mut s.config.optimisation.arrangement, v.choice(ARRANGEMENTS)),
         |s| name(ARRANGEMENTS, s.config.optimisation.arrangement),
-    ),
+    )
+    .idle_if(fixed_destruction),
     Setting::new(
         "optimisation.generation-rate",
         "Learning rate of the generation process.",
@@ -459,7 +464,7 @@ pub const SETTINGS: &[Setting] = &[
     .idle_if(no_search),
     Setting::new(
         "evaluation.every",
-        "Iterations from one evaluation to the next; 0 for none before the end.",
+        "Iterations from one evaluation to the next; 0 for none before the end. Usually a fiftieth of all.",
         |s, v| set(&mut s.keeping.evaluate_every, v.whole()),
         |s| s.keeping.evaluate_every.to_string(),
     ),
@@ -477,7 +482,7 @@ pub const SETTINGS: &[Setting] = &[
     ),
     Setting::new(
         "metrics.every",
-        "Iterations from one line of metrics.jsonl to the next.",
+        "Iterations from one line of metrics.jsonl to the next. Usually a fifth of those between evaluations.",
         |s, v| set(&mut s.keeping.record_every, v.whole()),
         |s| s.keeping.record_every.to_string(),
     ),

@@ -1,6 +1,7 @@
 //! The value of a setting, and what it may be read as.
 
 use std::fmt;
+use std::ops::Range;
 
 use toml::de::DeValue;
 
@@ -13,8 +14,8 @@ pub enum Value {
     Whole(i128),
     /// `0.9999`
     Number(f64),
-    /// `[0.0, 0.5, 1.0]`
-    List(Vec<Value>),
+    /// `[0.0, 0.5, 1.0]`, each with its place in the text.
+    List(Vec<(Value, Range<usize>)>),
     /// What no setting can be; the word says what it is.
     Other(&'static str),
 }
@@ -46,7 +47,7 @@ impl From<&DeValue<'_>> for Value {
             DeValue::Boolean(_) => Value::Other("true or false"),
             DeValue::Datetime(_) => Value::Other("a date"),
             DeValue::Array(values) => {
-                Value::List(values.iter().map(|value| Value::from(value.get_ref())).collect())
+                Value::List(values.iter().map(|value| (Value::from(value.get_ref()), value.span())).collect())
             }
             DeValue::Table(_) => Value::Other("a table"),
         }

@@ -64,7 +64,8 @@ impl Adam {
     pub(crate) fn is_sound(&self, length: usize) -> bool {
         self.first.len() == length
             && self.second.len() == length
-            && self.first.iter().chain(&self.second).all(|moment| moment.is_finite())
+            && self.first.iter().all(|moment| moment.is_finite())
+            // The square of a gradient may be more than single precision holds: such a parameter stays where it is.
             && self.second.iter().all(|&moment| moment >= 0.0)
             && self.steps < COUNTABLE
     }

@@ -224,7 +224,7 @@ impl Config {
         match (self.destruction, self.destruction_objective) {
             (Corrections::Fixed, Some(_)) => {
                 problems
-                    .contradiction(process, "the destruction process is fixed, so it can have no objective");
+                    .contradiction(process, "the destruction process is fixed, so it can have no objective: set destruction.objective = \"none\"");
             }
             (Corrections::Learned { .. }, None) => {
                 problems

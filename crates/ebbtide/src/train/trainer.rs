@@ -112,6 +112,12 @@ impl Trainer {
         Sampler::ready(self.differentiator.model().clone(), parameters, &self.threads)
     }
 
+    /// Whether the state can be taken up again. It cannot when the last update left a weight that is not finite: the next
+    /// iteration will say so.
+    pub fn is_sound(&self) -> bool {
+        self.state.is_sound(&self.valid)
+    }
+
     /// Whether all iterations are done.
     pub fn is_finished(&self) -> bool {
         self.state.iteration >= self.config().iterations

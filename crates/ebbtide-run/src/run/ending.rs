@@ -1,0 +1,121 @@
+//! The end of a run: final figures, samples, and what became of it.
+
+use ebbtide::metric::Evaluation;
+
+use super::{Halt, Run, RunError};
+use crate::durable::{self, FileError};
+use crate::export::{Export, Format, Shape};
+use crate::{Event, Figures, Observer, Outcome, Status};
+
+impl Run {
+    /// Checkpoint, final figures, samples.
+    pub(super) fn conclude(
+        mut self,
+        status: Status,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, RunError> {
+        self.save(observer)?;
+        self.tell(observer, Event::Evaluating);
+        match self.last_evaluation(&status, observer) {
+            Ok(evaluation) => {
+                self.last_line(&evaluation, observer)?;
+                self.write_samples(&evaluation)?;
+                let outcome = self.outcome(status).evaluated(&evaluation);
+                self.end(outcome, observer)
+            }
+            // Whatever an evaluation finds that nobody would have made but for the interruption, a resumed run will find in its own time.
+            Err(Halt::Diverged(found)) if status == Status::Interrupted => {
+                self.remark(observer, &format!("no figures: {}", in_words(&found)));
+                let outcome = self.outcome(status);
+                self.end(outcome, observer)
+            }
+            Err(Halt::Diverged(found)) => self.diverged(found, observer),
+            Err(Halt::Failed(error)) => Err(error),
+        }
+    }
+
+    /// All that can be said. A distance that is too much for the machine is left out.
+    fn last_evaluation(&mut self, status: &Status, observer: &mut dyn Observer) -> Result<Evaluation, Halt> {
+        let at = self.trainer.state().iteration();
+        if !self.trainer.is_sound() {
+            let reason = "a weight is not finite after the last iteration".to_owned();
+            return Err(Halt::Diverged(Status::Diverged { at, reason, point: Vec::new() }));
+        }
+        let evaluation = match self.measure(at, true) {
+            Err(Halt::Failed(RunError::Evaluation(
+                error @ ebbtide::metric::EvaluationError::Transport(_),
+            ))) => {
+                self.remark(observer, &format!("no 2-Wasserstein distance: {error}"));
+                self.measure(at, false)?
+            }
+            other => other?,
+        };
+        match self.progress.best.exploded(&evaluation, self.settings.keeping.explosion) {
+            Some(explosion) if *status == Status::Finished => Err(explosion.at(at)),
+            _ => Ok(evaluation),
+        }
+    }
+
+    /// A line for the last iteration, if it has none yet. It comes after the checkpoint, so that a run that is made longer takes it back.
+    fn last_line(&mut self, evaluation: &Evaluation, observer: &mut dyn Observer) -> Result<(), RunError> {
+        if let Some(report) = self.last.filter(|report| self.recorded != Some(report.iteration)) {
+            let mut record = self.progress.window.clone().close(&report, self.progress.seconds);
+            record.figures = Some(Figures::from(&evaluation.bounds));
+            self.record(&record, observer)?;
+        }
+        Ok(())
+    }
+
+    /// The last good checkpoint and the metrics stay as they are; the figures are those of the last evaluation.
+    pub(super) fn diverged(
+        mut self,
+        status: Status,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, RunError> {
+        self.journal.sync()?;
+        // Those of an interruption before are not what this run came to.
+        let samples = self.folder.files().samples();
+        if samples.exists() {
+            std::fs::remove_file(&samples).map_err(FileError::of("remove", &samples))?;
+        }
+        let (evaluated_at, figures) = self.progress.evaluated.unzip();
+        let outcome = Outcome { evaluated_at, figures, ..self.outcome(status) };
+        self.end(outcome, observer)
+    }
+
+    fn end(mut self, outcome: Outcome, observer: &mut dyn Observer) -> Result<Outcome, RunError> {
+        let mut described = serde_json::to_vec_pretty(&outcome).expect("an outcome is JSON");
+        described.push(b'\n');
+        durable::replace_with(&self.folder.files().result(), &described)?;
+        self.tell(observer, Event::Ended(&outcome));
+        Ok(outcome)
+    }
+
+    /// All of an outcome but what an evaluation tells.
+    fn outcome(&self, status: Status) -> Outcome {
+        let state = self.trainer.state();
+        Outcome {
+            seconds: Some(self.progress.seconds),
+            evaluations: Some(state.evaluations()),
+            log_z_learned: Some(state.learner().log_z()).filter(|log_z| log_z.is_finite()),
+            best_iteration: self.progress.best.iteration(),
+            ..Outcome::new(status, &self.settings, &**self.trainer.target(), state.iteration())
+        }
+    }
+
+    fn write_samples(&self, evaluation: &Evaluation) -> Result<(), RunError> {
+        let dim = self.trainer.target().dim();
+        let shape = Shape { dim, weights: false, times: None };
+        let count = evaluation.samples.len() / dim;
+        let mut file = Export::to_file(&self.folder.files().samples(), Format::Npy, shape, count)?;
+        file.write(&evaluation.samples, None)?;
+        Ok(file.finish()?)
+    }
+}
+
+fn in_words(status: &Status) -> &str {
+    match status {
+        Status::Diverged { reason, .. } => reason,
+        _ => "it could not be evaluated",
+    }
+}

@@ -1,0 +1,110 @@
+//! Why a run cannot begin or go on.
+
+use std::path::PathBuf;
+
+use ebbtide::metric::EvaluationError;
+use ebbtide::train::{ConfigError, RestoreError, TrainError};
+use ebbtide::trajectory::{SamplerError, ThreadsError};
+
+use crate::checkpoint::CheckpointError;
+use crate::durable::FileError;
+use crate::export::ExportError;
+use crate::folder::FolderError;
+use crate::journal::JournalError;
+use crate::settings::{Difference, Problems};
+
+/// Why a run cannot begin or go on. That it diverges is not among the reasons: see [`Status`].
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The file system refused.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The folder cannot be used.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// The metrics cannot be read.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The settings make no sense.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// Nor does the file that has them.
+    #[error(transparent)]
+    Problems(#[from] Problems),
+    /// No checkpoint can be read.
+    #[error(transparent)]
+    Checkpoint(#[from] CheckpointError),
+    /// A checkpoint belongs to another training.
+    #[error(transparent)]
+    Restore(#[from] RestoreError),
+    /// The training failed.
+    #[error(transparent)]
+    Train(#[from] TrainError),
+    /// It could not be evaluated.
+    #[error(transparent)]
+    Evaluation(#[from] EvaluationError),
+    /// Weights do not make a sampler.
+    #[error(transparent)]
+    Sampler(#[from] SamplerError),
+    /// The machine gave no threads.
+    #[error(transparent)]
+    Threads(#[from] ThreadsError),
+    /// Samples could not be written.
+    #[error(transparent)]
+    Export(#[from] ExportError),
+    /// There is nothing left to do.
+    #[error("{} is finished: all {iterations} iterations are done; `--iterations` with a larger number goes on", path.display())]
+    Finished {
+        /// The run.
+        path: PathBuf,
+        /// How many there are.
+        iterations: u64,
+    },
+    /// It would diverge again.
+    #[error(
+        "{} diverged at iteration {at}, and would again: the same seed gives the same bits. Begin a new run with another seed \
+         or other settings (a lower learning rate, a smaller bound)",
+        path.display()
+    )]
+    Diverged {
+        /// The run.
+        path: PathBuf,
+        /// The iteration.
+        at: u64,
+    },
+    /// Fewer iterations than are done.
+    #[error("{} has done {done} iterations already; it cannot end at {asked}", path.display())]
+    TooFew {
+        /// The run.
+        path: PathBuf,
+        /// What is done.
+        done: u64,
+        /// What was asked for.
+        asked: u64,
+    },
+    /// Something is a function of the number of iterations.
+    #[error("{} cannot be extended: its destruction bound rises over the whole training, and would have to fall back", path.display())]
+    Rising {
+        /// The run.
+        path: PathBuf,
+    },
+    /// Somebody changed what it is called.
+    #[error("{}: its config.toml does not name the target, method, steps and seed of its result.json; it was changed after the run", path.display())]
+    Relabelled {
+        /// The run.
+        path: PathBuf,
+    },
+    /// Somebody changed the settings.
+    #[error(
+        "{} was begun with {} = {}, and now its config.toml says {}. A resumed run must be the run that was begun: change it \
+         back, or begin a new one with `ebbtide train --config`",
+        path.display(), difference.key, difference.theirs, difference.ours
+    )]
+    Changed {
+        /// The run.
+        path: PathBuf,
+        /// The setting.
+        difference: Difference,
+    },
+}

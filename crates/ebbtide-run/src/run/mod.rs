@@ -1,0 +1,310 @@
+//! A run: a training with a folder, from its beginning or from where it was, to its end.
+
+mod ending;
+mod error;
+mod resume;
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use ebbtide::metric::{Evaluation, EvaluationError, EvaluationOptions, evaluate};
+use ebbtide::network::Layout;
+use ebbtide::train::{Report, TrainError, Trainer};
+use ebbtide::trajectory::Threads;
+
+pub use error::RunError;
+pub use resume::MAY_CHANGE;
+
+use crate::best::Explosion;
+use crate::checkpoint::{self, Progress};
+use crate::durable::{self, FileError};
+use crate::folder::{Files, Folder};
+use crate::journal::Journal;
+use crate::log::Log;
+use crate::settings::{Draft, Problems, Settings, Strictness};
+use crate::{Environment, Event, Figures, Observer, Outcome, Record, Status, Stop};
+
+/// A training that is kept in a folder.
+pub struct Run {
+    folder: Folder,
+    settings: Settings,
+    trainer: Trainer,
+    layout: Layout,
+    journal: Journal,
+    log: Log,
+    progress: Progress,
+    /// What the last iteration of this process said, and the iteration of the last line.
+    last: Option<Report>,
+    recorded: Option<u64>,
+    /// What there is to say once somebody listens.
+    remarks: Vec<String>,
+    saved: Saved,
+}
+
+/// When the last checkpoint was written, of what, and how long that took.
+struct Saved {
+    at: Instant,
+    iteration: Option<u64>,
+    cost: Duration,
+}
+
+/// From one checkpoint to the next it takes at least so many times what the writing takes.
+const SAVING_RATIO: u32 = 100;
+
+impl Run {
+    /// Begins a run in a new folder in `parent`, named after the day and the settings.
+    pub fn begin(parent: &Path, settings: Settings, threads: &Threads) -> Result<Self, RunError> {
+        let name = format!("{}-{}", jiff::Zoned::now().strftime("%Y-%m-%d"), settings.name());
+        Self::begin_in(Folder::create(parent, &name)?, settings, threads)
+    }
+
+    /// Begins a run in a folder that has none yet.
+    pub fn begin_in(folder: Folder, settings: Settings, threads: &Threads) -> Result<Self, RunError> {
+        let trainer = Trainer::new(settings.validate()?, threads);
+        let environment = Environment::now(threads.count());
+        let mut described = serde_json::to_vec_pretty(&environment).expect("an environment is JSON");
+        described.push(b'\n');
+        durable::replace_with(&folder.files().environment(), &described)?;
+        // Last, for a folder with a configuration is a run.
+        durable::replace_with(&folder.files().config(), settings.to_toml().as_bytes())?;
+        Self::assemble(folder, settings, trainer, Progress::default(), environment, Vec::new())
+    }
+
+    fn assemble(
+        folder: Folder,
+        settings: Settings,
+        trainer: Trainer,
+        progress: Progress,
+        environment: Environment,
+        mut remarks: Vec<String>,
+    ) -> Result<Self, RunError> {
+        let journal = Journal::resume(&folder.files().metrics(), progress.journal)?;
+        if journal.len() < progress.journal {
+            remarks.push("lines of metrics.jsonl are missing: somebody took them away".to_owned());
+        }
+        let mut log = Log::open(&folder.files().log())?;
+        log.environment(&environment);
+        let layout = settings.validate()?.model().layout.clone();
+        let saved = Saved { at: Instant::now(), iteration: None, cost: Duration::ZERO };
+        Ok(Self {
+            folder,
+            settings,
+            trainer,
+            layout,
+            journal,
+            log,
+            progress,
+            last: None,
+            recorded: None,
+            remarks,
+            saved,
+        })
+    }
+
+    /// Where it is kept.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// What was asked for.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Trains until all iterations are done, somebody asks to stop, or it diverges. Whatever happens, the folder holds what a
+    /// resumed run needs.
+    pub fn go(mut self, stop: &Stop, observer: &mut dyn Observer) -> Result<Outcome, RunError> {
+        for remark in std::mem::take(&mut self.remarks) {
+            self.remark(observer, &remark);
+        }
+        let folder = self.folder.path().to_owned();
+        let (iteration, iterations) = (self.trainer.state().iteration(), self.settings.config.iterations);
+        let seconds = self.progress.seconds;
+        self.tell(observer, Event::Begun { folder: &folder, iteration, iterations, seconds });
+        match self.train(stop, observer) {
+            Ok(finished) => self.conclude(finished, observer),
+            Err(Halt::Diverged(status)) => self.diverged(status, observer),
+            Err(Halt::Failed(error)) => {
+                // Whoever began the run gets the error itself.
+                self.log.notice(Event::Remarked(&format!("failed: {error}")));
+                Err(error)
+            }
+        }
+    }
+
+    /// Iterations, one after the other; answers whether all are done.
+    fn train(&mut self, stop: &Stop, observer: &mut dyn Observer) -> Result<Status, Halt> {
+        let keeping = self.settings.keeping;
+        let is_due = |iteration: u64, every: u64| every > 0 && iteration.is_multiple_of(every);
+        if self.trainer.state().iteration() == 0 && keeping.evaluate_every > 0 {
+            self.first_line(observer)?;
+        }
+        let mut since = Instant::now();
+        while !self.trainer.is_finished() && !stop.asked() {
+            let report = self.trainer.step()?;
+            self.progress.window.add(&report);
+            self.last = Some(report);
+            observer.notice(Event::Stepped(&report));
+            let evaluates = is_due(report.iteration, keeping.evaluate_every);
+            if evaluates || is_due(report.iteration, keeping.record_every) {
+                self.progress.seconds += since.elapsed().as_secs_f64();
+                let mut record = self.progress.window.close(&report, self.progress.seconds);
+                if evaluates {
+                    record.figures = Some(self.evaluate(report.iteration)?);
+                }
+                self.record(&record, observer)?;
+                since = Instant::now();
+            }
+            if self.saved.at.elapsed() >= self.interval() {
+                self.progress.seconds += since.elapsed().as_secs_f64();
+                self.save(observer)?;
+                since = Instant::now();
+            }
+        }
+        self.progress.seconds += since.elapsed().as_secs_f64();
+        Ok(if self.trainer.is_finished() { Status::Finished } else { Status::Interrupted })
+    }
+
+    /// Adds a line to the metrics.
+    fn record(&mut self, record: &Record, observer: &mut dyn Observer) -> Result<(), FileError> {
+        self.recorded = Some(record.iteration);
+        self.journal.add(record)?;
+        self.tell(observer, Event::Recorded(record));
+        Ok(())
+    }
+
+    /// What a sampler is worth that has not learned anything: what a training that explodes at once is measured by.
+    fn first_line(&mut self, observer: &mut dyn Observer) -> Result<(), Halt> {
+        let figures = Figures::from(&self.measure(0, false)?.bounds);
+        self.progress.best.begin(&figures);
+        self.progress.evaluated = Some((0, figures));
+        let record = Record { figures: Some(figures), ..Record::default() };
+        Ok(self.record(&record, observer)?)
+    }
+
+    /// From one checkpoint to the next.
+    fn interval(&self) -> Duration {
+        Duration::from_secs_f64(self.settings.keeping.save_seconds).max(SAVING_RATIO * self.saved.cost)
+    }
+
+    /// What the sampler is worth now. The best weights are kept; a bound that exploded ends the run.
+    fn evaluate(&mut self, iteration: u64) -> Result<Figures, Halt> {
+        let evaluation = self.measure(iteration, false)?;
+        if let Some(explosion) = self.progress.best.exploded(&evaluation, self.settings.keeping.explosion) {
+            return Err(explosion.at(iteration));
+        }
+        let figures = Figures::from(&evaluation.bounds);
+        self.progress.evaluated = Some((iteration, figures));
+        if self.progress.best.note(iteration, &figures) {
+            self.save_best()?;
+        }
+        Ok(figures)
+    }
+
+    fn measure(&self, iteration: u64, transport: bool) -> Result<Evaluation, Halt> {
+        let options = EvaluationOptions {
+            samples: self.settings.keeping.samples,
+            seed: self.settings.config.seed,
+            iteration,
+            transport,
+        };
+        evaluate(&**self.trainer.target(), &mut self.trainer.sampler(), options).map_err(
+            |error| match error {
+                EvaluationError::NotFinite { what: "sample", point, .. } => {
+                    let reason = "a sample of the evaluation is not finite".to_owned();
+                    Halt::Diverged(Status::Diverged { at: iteration, reason, point })
+                }
+                error => Halt::Failed(error.into()),
+            },
+        )
+    }
+
+    /// Writes a checkpoint, but for a state that cannot be gone on with: then the one before is still the last good one, and a
+    /// resumed run comes to the same end from there.
+    fn save(&mut self, observer: &mut dyn Observer) -> Result<(), FileError> {
+        let (begun, iteration) = (Instant::now(), self.trainer.state().iteration());
+        if self.saved.iteration == Some(iteration) || !self.trainer.is_sound() {
+            return Ok(());
+        }
+        // First the lines, then the checkpoint that says they are there.
+        self.journal.sync()?;
+        self.progress.journal = self.journal.len();
+        let folder = self.folder.files().checkpoints();
+        let settings = self.settings.to_toml();
+        let path = checkpoint::save(&folder, self.trainer.state(), &self.layout, &self.progress, &settings)?;
+        self.saved = Saved { at: Instant::now(), iteration: Some(iteration), cost: begun.elapsed() };
+        self.tell(observer, Event::Saved { iteration, path: &path });
+        Ok(())
+    }
+
+    fn save_best(&self) -> Result<(), FileError> {
+        let folder = self.folder.files().checkpoints();
+        checkpoint::save_best(&folder, self.trainer.state(), &self.layout, &self.settings.to_toml())
+    }
+
+    fn remark(&mut self, observer: &mut dyn Observer, text: &str) {
+        self.tell(observer, Event::Remarked(text));
+    }
+
+    fn tell(&mut self, observer: &mut dyn Observer, event: Event) {
+        self.log.notice(event);
+        observer.notice(event);
+    }
+}
+
+/// Why the iterations ended early.
+enum Halt {
+    Diverged(Status),
+    Failed(RunError),
+}
+
+impl From<TrainError> for Halt {
+    fn from(error: TrainError) -> Self {
+        match error {
+            TrainError::Diverged { iteration, what, value, point } => Halt::Diverged(Status::Diverged {
+                at: iteration,
+                reason: format!("the {what} is {value}"),
+                point,
+            }),
+            error => Halt::Failed(error.into()),
+        }
+    }
+}
+
+impl From<FileError> for Halt {
+    fn from(error: FileError) -> Self {
+        Halt::Failed(error.into())
+    }
+}
+
+impl Explosion {
+    fn at(self, iteration: u64) -> Halt {
+        Halt::Diverged(Status::Diverged { at: iteration, reason: self.reason, point: self.point })
+    }
+}
+
+/// The settings of a run.
+pub fn read_settings(folder: &Path) -> Result<Settings, RunError> {
+    let path = Files(folder).config();
+    let text = fs::read_to_string(&path).map_err(FileError::of("read", &path))?;
+    Ok(settings_of(&text, &path.display().to_string())?)
+}
+
+pub(crate) fn settings_of(text: &str, name: &str) -> Result<Settings, Problems> {
+    let mut draft = Draft::new();
+    draft.document(name, text);
+    draft.resolve(Strictness::Lenient)
+}
+
+/// What a run came to, if it ended.
+pub fn read_outcome(folder: &Path) -> Result<Option<Outcome>, FileError> {
+    let path = Files(folder).result();
+    let text = match fs::read(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(FileError::of("read", &path)(error)),
+    };
+    serde_json::from_slice(&text).map(Some).map_err(|error| FileError::of("read", &path)(error.into()))
+}
