@@ -61,8 +61,11 @@ fn resume(folder: &Path, iterations: Option<u64>, stop_after: u64) -> Result<Out
     Run::resume(folder, iterations, &threads())?.go(&stop, &mut StopAfter(stop_after, stop.clone()))
 }
 
+/// Samples, lines of metrics, and the last and the best weights with their iterations.
+type Traces = (Vec<u8>, Vec<Record>, [(u64, Vec<f32>); 2]);
+
 /// Everything a run leaves that is not about time.
-fn traces(folder: &Path) -> (Vec<u8>, Vec<Record>, [(u64, Vec<f32>); 2]) {
+fn traces(folder: &Path) -> Traces {
     let mut records = journal::read(&Files(folder).metrics()).expect("metrics");
     records.iter_mut().for_each(|record| record.seconds = 0.0);
     let samples = fs::read(Files(folder).samples()).expect("samples");
