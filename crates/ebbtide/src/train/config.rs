@@ -137,13 +137,19 @@ impl ValidConfig {
     /// The model after so many iterations: where the destruction bound rises over the training, it is part of the way up.
     pub fn model_at(&self, iteration: u64) -> Model {
         let mut model = self.model.clone();
-        if let (BoundSchedule::Rising, Corrections::Learned { bound, multiplier }) =
-            (self.config.destruction_bound, self.config.destruction)
-        {
-            let share = (iteration as f64 / self.config.iterations as f64).min(1.0) as f32;
-            model.destruction.corrections = Corrections::Learned { bound: share * bound, multiplier };
-        }
+        model.destruction.corrections = self.corrections_at(iteration);
         model
+    }
+
+    /// The corrections of the destruction process after so many iterations.
+    pub(super) fn corrections_at(&self, iteration: u64) -> Corrections {
+        match (self.config.destruction_bound, self.config.destruction) {
+            (BoundSchedule::Rising, Corrections::Learned { bound, multiplier }) => {
+                let share = (iteration as f64 / self.config.iterations as f64).min(1.0) as f32;
+                Corrections::Learned { bound: share * bound, multiplier }
+            }
+            (_, corrections) => corrections,
+        }
     }
 
     /// The target it was checked against.

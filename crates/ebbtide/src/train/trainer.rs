@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::archive::Archive;
-use super::config::{BoundSchedule, Config, LikelihoodSource, Schedule, ValidConfig};
+use super::config::{Config, LikelihoodSource, Schedule, ValidConfig};
 use super::gradient::{Batch, Differentiator, Losses, Objectives};
 use super::local_search::Chains;
 use super::replay::Drawn;
@@ -172,10 +172,8 @@ impl Trainer {
     /// C₂ of the coming iteration, where it rises over the training. A function of the state alone, so that a
     /// restored training has the sampler that was saved.
     fn set_destruction_bound(&mut self) {
-        if self.valid.config().destruction_bound == BoundSchedule::Rising {
-            let corrections = self.valid.model_at(self.state.iteration).destruction.corrections;
-            self.differentiator.model_mut().destruction.corrections = corrections;
-        }
+        let corrections = self.valid.corrections_at(self.state.iteration);
+        self.differentiator.model_mut().destruction.corrections = corrections;
     }
 
     /// Draws a batch from the generation process, explores if asked, and learns from it.
