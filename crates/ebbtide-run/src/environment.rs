@@ -18,7 +18,7 @@ pub struct Environment {
     /// Threads that the run uses.
     pub threads: usize,
     /// Memory of the machine in bytes.
-    pub memory: u64,
+    pub memory_bytes: u64,
     /// Operating system and processor architecture.
     pub system: String,
     /// When it began.
@@ -44,7 +44,7 @@ impl Environment {
             cpu,
             cores: crate::pool::cores(),
             threads,
-            memory: system.total_memory(),
+            memory_bytes: system.total_memory(),
             system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
             begun: Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
             command: std::env::args().collect(),

@@ -4,6 +4,7 @@ mod document;
 mod draft;
 mod print;
 mod problem;
+mod setting;
 mod table;
 mod value;
 
@@ -17,7 +18,8 @@ use ebbtide::train::{Config, ConfigError, ValidConfig};
 pub use document::{Entry, entries};
 pub use draft::{Draft, MOST_SAMPLES, Strictness};
 pub use problem::{Place, Problem, Problems, Source};
-pub use table::{SETTINGS, Setting};
+pub use setting::Setting;
+pub use table::SETTINGS;
 pub use value::{Mismatch, Value, nearest};
 
 /// All that is asked of a run.

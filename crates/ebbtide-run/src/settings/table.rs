@@ -1,4 +1,4 @@
-//! Every setting: its name, what it means, how it is read and written.
+//! All settings, row by row.
 
 use ebbtide::network::Backbone;
 use ebbtide::objective::{DestructionObjective, GenerationObjective};
@@ -8,37 +8,8 @@ use ebbtide::train::{
 };
 
 use super::Settings;
+use super::setting::{Setting, float, name, quoted, set, single};
 use super::value::{Mismatch, Value};
-
-/// A setting: a row of the configuration.
-pub struct Setting {
-    /// Its name, tables joined by dots.
-    pub key: &'static str,
-    /// What it means, for a comment.
-    pub about: &'static str,
-    /// Takes a value over.
-    pub(super) read: fn(&mut Settings, &Value) -> Result<(), Mismatch>,
-    /// The value in TOML. Where the setting is idle, what it would be.
-    pub(super) write: fn(&Settings) -> String,
-    /// Why the setting has no effect, if it has none.
-    pub(super) idle: fn(&Settings) -> Option<&'static str>,
-}
-
-impl Setting {
-    const fn new(
-        key: &'static str,
-        about: &'static str,
-        read: fn(&mut Settings, &Value) -> Result<(), Mismatch>,
-        write: fn(&Settings) -> String,
-    ) -> Self {
-        Self { key, about, read, write, idle: |_| None }
-    }
-
-    const fn idle_if(mut self, idle: fn(&Settings) -> Option<&'static str>) -> Self {
-        self.idle = idle;
-        self
-    }
-}
 
 const VARIANCES: &[(&str, bool)] = &[("fixed", false), ("learned", true)];
 
@@ -494,11 +465,6 @@ pub const SETTINGS: &[Setting] = &[
     ),
 ];
 
-fn set<T>(place: &mut T, value: Result<T, Mismatch>) -> Result<(), Mismatch> {
-    *place = value?;
-    Ok(())
-}
-
 fn search<T>(
     settings: &mut Settings,
     field: fn(&mut LocalSearch) -> &mut T,
@@ -535,23 +501,4 @@ fn no_exploration(settings: &Settings) -> Option<&'static str> {
 
 fn no_search(settings: &Settings) -> Option<&'static str> {
     settings.config.local_search.is_none().then_some("local-search.every = 0")
-}
-
-/// A number that single precision holds.
-fn single(value: &Value) -> Result<f32, Mismatch> {
-    value.number().map(|number| number as f32)
-}
-
-/// A number as TOML has it: shortest, and never mistaken for a whole one.
-fn float(value: impl std::fmt::Debug) -> String {
-    format!("{value:?}")
-}
-
-fn quoted(text: &str) -> String {
-    format!("\"{text}\"")
-}
-
-fn name<T: Copy + PartialEq>(choices: &[(&'static str, T)], value: T) -> String {
-    let (name, _) = choices.iter().find(|(_, choice)| *choice == value).expect("every value has a name");
-    quoted(name)
 }

@@ -5,8 +5,6 @@
 
 use std::ops::Range;
 
-use serde::{Deserialize, Serialize};
-
 use crate::stream::{Address, Purpose};
 
 /// One of the two processes.
@@ -19,8 +17,7 @@ pub enum Process {
 }
 
 /// Whether the two processes share encoders and backbone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backbone {
     /// One trunk, two heads.
     Shared,

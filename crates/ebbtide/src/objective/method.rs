@@ -3,11 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
-
 /// How the generation process learns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GenerationObjective {
     /// Second moment with a learned log Ẑ.
     TrajectoryBalance,
@@ -38,8 +35,7 @@ pub enum OffPolicy {
 }
 
 /// How the destruction process learns, if it does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DestructionObjective {
     /// Second moment with the generation objective's log Ẑ.
     TrajectoryBalance,

@@ -1,14 +1,11 @@
 //! The destruction kernel: one Gaussian step back towards the origin, its corrections learned.
 
-use serde::{Deserialize, Serialize};
-
 use super::{LOG_TAU, Step};
 use crate::numeric::vector::{exp, ln, tanh, tanh_and_slope};
 use crate::numeric::{Vectorised, dispatch};
 
 /// What is done about the mean and the variance of the destruction process.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Corrections {
     /// α = β = 1: the Brownian bridge pinned at the origin.
     Fixed,
@@ -22,8 +19,7 @@ pub enum Corrections {
 }
 
 /// How the variance correction β depends on the raw output b.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Multiplier {
     /// β = 1 + C₂ tanh b
     Bounded,

@@ -1,14 +1,11 @@
 //! The generation kernel: one Gaussian step towards a sample, its drift and variance learned.
 
-use serde::{Deserialize, Serialize};
-
 use super::{LOG_TAU, Step};
 use crate::numeric::vector::{exp, tanh, tanh_and_slope};
 use crate::numeric::{Vectorised, dispatch};
 
 /// What is done about the variance of the generation process.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum GenerationVariance {
     /// γ = 1
     Fixed,

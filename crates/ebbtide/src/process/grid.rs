@@ -1,10 +1,7 @@
 //! Time grids: 0 = t_0 < t_1 < … < t_T = 1.
 
-use serde::{Deserialize, Serialize};
-
 /// How time is divided.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Grid {
     /// This many steps of equal length.
     Uniform(usize),

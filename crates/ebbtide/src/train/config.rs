@@ -3,8 +3,6 @@
 use std::fmt;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
 use super::check::ConfigError;
 use super::exploration::Exploration;
 use super::learner::Optimisation;
@@ -18,8 +16,7 @@ use crate::target::Target;
 use crate::trajectory::Model;
 
 /// A training as asked for. [`Config::validate`] turns it into one that can be run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// How many iterations.
     pub iterations: u64,
@@ -62,8 +59,7 @@ pub struct Config {
 }
 
 /// The network's size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NetworkOptions {
     /// Features of each layer.
     pub width: usize,
@@ -74,8 +70,7 @@ pub struct NetworkOptions {
 }
 
 /// Which trajectories trajectory likelihood looks at: those of the current generation process, more or less.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LikelihoodSource {
     /// The fresh batch of each iteration.
     Fresh,
@@ -84,8 +79,7 @@ pub enum LikelihoodSource {
 }
 
 /// Whether the bound C₂ of the destruction process stays the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BoundSchedule {
     /// It does.
     Constant,
@@ -94,8 +88,7 @@ pub enum BoundSchedule {
 }
 
 /// What one iteration consists of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Schedule {
     /// An exploratory update, the replayed ones, and one on destroyed paths, each time.
     Every,

@@ -1,12 +1,9 @@
 //! Exploration: more variance in the trajectories that training looks at.
 
-use serde::{Deserialize, Serialize};
-
 use crate::process::TimeGrid;
 
 /// Noise added to each generation step, fading over training. Log-probabilities never count it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Exploration {
     /// The factor e at the first iteration; 0 turns exploration off.
     pub factor: f64,
@@ -17,8 +14,7 @@ pub struct Exploration {
 }
 
 /// What the factor e means for a step of length Δ.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ExplorationForm {
     /// Added variance e² · scale · Δ. The default scale of 100 makes e the standard deviation added to each of a
     /// hundred equal steps.

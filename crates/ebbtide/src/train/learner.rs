@@ -1,7 +1,5 @@
 //! What is learned: weights, their lagging copy, log Ẑ, and the optimisers' moments.
 
-use serde::{Deserialize, Serialize};
-
 use super::adam::{self, Adam, clip_scale, norm};
 use super::arrays::{ArrayRef, Arrays, StateError};
 use super::gradient::{Differentiator, Losses, Weights};
@@ -9,8 +7,7 @@ use crate::network::{Layout, Process};
 use crate::trajectory::Threads;
 
 /// Whether the two losses have an optimiser each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrangement {
     /// One each, over trunk and own head.
     Separate,
@@ -19,8 +16,7 @@ pub enum Arrangement {
 }
 
 /// How gradients become steps.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Optimisation {
     /// One optimiser or two.
     pub arrangement: Arrangement,

@@ -1,14 +1,11 @@
 //! Local search: Metropolis-adjusted Langevin chains from where generation ended.
 
-use serde::{Deserialize, Serialize};
-
 use super::room::make_room;
 use crate::stream::{Address, Stream};
 use crate::target::{Differentiable, NOWHERE, TargetError, check_log_density};
 
 /// How and when local search runs.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LocalSearch {
     /// Iterations from one search to the next.
     pub every: usize,

@@ -1,7 +1,5 @@
 //! Prioritised replay: whole trajectories, drawn again in proportion to their loss.
 
-use serde::{Deserialize, Serialize};
-
 use super::arrays::{ArrayRef, Arrays, StateError};
 use super::room::make_room;
 use super::sum_tree::SumTree;
@@ -10,8 +8,7 @@ use crate::target::NOWHERE;
 use crate::trajectory::Trajectories;
 
 /// How trajectories are replayed.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReplayOptions {
     /// Replayed batches for each fresh one; 0 turns replay off.
     pub ratio: usize,
@@ -29,8 +26,7 @@ pub struct ReplayOptions {
 ///
 /// A buffer of thousands always has one whose loss is next to nothing. Beside it all others weigh little, and
 /// replayed updates hardly count beside fresh ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CorrectionReference {
     /// Those of the batch that was drawn.
     Batch,

@@ -1,0 +1,58 @@
+//! A setting: its name, what it means, how it is read and written.
+
+use super::Settings;
+use super::value::{Mismatch, Value};
+
+/// A setting: a row of the configuration.
+pub struct Setting {
+    /// Its name, tables joined by dots.
+    pub key: &'static str,
+    /// What it means, for a comment.
+    pub about: &'static str,
+    /// Takes a value over.
+    pub(super) read: fn(&mut Settings, &Value) -> Result<(), Mismatch>,
+    /// The value in TOML. Where the setting is idle, what it would be.
+    pub(super) write: fn(&Settings) -> String,
+    /// Why the setting has no effect, if it has none.
+    pub(super) idle: fn(&Settings) -> Option<&'static str>,
+}
+
+impl Setting {
+    pub(super) const fn new(
+        key: &'static str,
+        about: &'static str,
+        read: fn(&mut Settings, &Value) -> Result<(), Mismatch>,
+        write: fn(&Settings) -> String,
+    ) -> Self {
+        Self { key, about, read, write, idle: |_| None }
+    }
+
+    pub(super) const fn idle_if(mut self, idle: fn(&Settings) -> Option<&'static str>) -> Self {
+        self.idle = idle;
+        self
+    }
+}
+
+pub(super) fn set<T>(place: &mut T, value: Result<T, Mismatch>) -> Result<(), Mismatch> {
+    *place = value?;
+    Ok(())
+}
+
+/// A number that single precision holds.
+pub(super) fn single(value: &Value) -> Result<f32, Mismatch> {
+    value.number().map(|number| number as f32)
+}
+
+/// A number as TOML has it: shortest, and never mistaken for a whole one.
+pub(super) fn float(value: impl std::fmt::Debug) -> String {
+    format!("{value:?}")
+}
+
+pub(super) fn quoted(text: &str) -> String {
+    format!("\"{text}\"")
+}
+
+pub(super) fn name<T: Copy + PartialEq>(choices: &[(&'static str, T)], value: T) -> String {
+    let (name, _) = choices.iter().find(|(_, choice)| *choice == value).expect("every value has a name");
+    quoted(name)
+}
