@@ -247,9 +247,14 @@ fn all_mistakes_are_told_at_once() {
 
 #[test]
 fn a_printed_file_takes_another_method() {
-    let whole = Settings::preset(NamedTarget::Gmm25, Some(Method::TbTb), 5).to_toml();
-    let other = right(&whole.replace("method = \"tb-tb\"", "method = \"tb-tlm\""), &[]);
-    assert_eq!(other, Settings::preset(NamedTarget::Gmm25, Some(Method::TbTlm), 5));
+    let methods = [Method::TbFixed, Method::TbVariance, Method::TbTlm, Method::TbTb];
+    let with = |method: Method| Settings::preset(NamedTarget::Gmm25, Some(method), 5);
+    let named = |method: Method| format!("method = \"{method}\"");
+    for (one, other) in methods.into_iter().flat_map(|one| methods.map(|other| (one, other))) {
+        let changed = with(one).to_toml().replace(&named(one), &named(other));
+        assert_eq!(right(&changed, &[]), with(other), "{one} to {other}");
+    }
+    let whole = with(Method::TbTb).to_toml();
     let custom = right(
         &whole.replace("method = \"tb-tb\"", "method = \"custom\""),
         &["destruction.objective=var-grad"],

@@ -289,13 +289,16 @@ impl Resolving {
         }
     }
 
+    /// Settings without an effect, unless they say what is usual: a printed file says that of everything.
     fn idle(&mut self, settings: &Settings) {
         if self.strictness == Strictness::Lenient {
             return;
         }
+        let usual = Settings::preset(settings.target, settings.method, settings.steps());
         for setting in SETTINGS {
             let Some(entry) = self.given.get(setting.key) else { continue };
-            if let Some(reason) = (setting.idle)(settings) {
+            let is_usual = || document::value_of(&(setting.write)(&usual)) == entry.value;
+            if let Some(reason) = (setting.idle)(settings).filter(|_| !is_usual()) {
                 let problem = Problem::new(format!("`{}` has no effect: {reason}", setting.key));
                 self.problems.push(problem.at(entry.key.clone(), "no effect").help("leave it out"));
             }
