@@ -23,19 +23,15 @@ pub struct FinalTable<'a> {
 
 impl fmt::Display for FinalTable<'_> {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let Outcome { target, method, steps, seed, iterations, length, batch, samples, .. } = self.outcome;
+        let Outcome { target, method, steps, seed, iterations, length, batch, .. } = self.outcome;
         write!(f, "{target}, {method}, T = {steps}, seed {seed}: {iterations}")?;
         if iterations != length {
             write!(f, " of {length}")?;
         }
         write!(f, " iterations of {batch}")?;
         match self.outcome.seconds {
-            Some(seconds) if seconds < 10.0 => write!(f, " in {seconds:.1} s")?,
-            Some(seconds) => write!(f, " in {seconds:.0} s")?,
-            None => {}
-        }
-        match self.outcome.figures {
-            Some(_) => writeln!(f, "; figures from {samples} samples")?,
+            Some(seconds) if seconds < 10.0 => writeln!(f, " in {seconds:.1} s")?,
+            Some(seconds) => writeln!(f, " in {seconds:.0} s")?,
             None => writeln!(f)?,
         }
         if self.folder.is_some() {
@@ -93,7 +89,8 @@ impl FinalTable<'_> {
         if let (Some(eubo), Some(error)) = (figures.eubo, figures.eubo_error) {
             row(f, "EUBO", estimate(eubo, error), "upper bound on log Z")?;
         }
-        row(f, "ESS", format!("{:.1} %", 100.0 * figures.ess), "effective share of the samples")
+        let about = format!("effective share of the {} samples", self.outcome.samples);
+        row(f, "ESS", format!("{:.1} %", 100.0 * figures.ess), &about)
     }
 
     /// What is known of the samples, and which weights they came from.
@@ -184,11 +181,11 @@ mod tests {
     fn a_finished_run_has_its_figures() {
         assert_eq!(
             shown(&outcome(Status::Finished)),
-            "25gmm, tb-tb, T = 5, seed 0: 1234 iterations of 512 in 61 s; figures from 2048 samples
+            "25gmm, tb-tb, T = 5, seed 0: 1234 iterations of 512 in 61 s
   ELBO    -0.4312 ± 0.0211    lower bound on log Z
   log Z   -0.0312 ± 0.0123    importance-weighted; the truth is 0.0000
   EUBO    0.2123 ± 0.0101     upper bound on log Z
-  ESS     71.2 %              effective share of the samples
+  ESS     71.2 %              effective share of the 2048 samples
   modes   24 of 25            reached; total variation 0.061 from the true shares
   E(x)    631808              evaluations of the density
   kept in runs/a b
