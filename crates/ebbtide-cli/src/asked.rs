@@ -40,13 +40,17 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// All settings, checked as a whole; `seed` is one more argument.
-    pub fn resolve(&self, seed: Option<(&str, u64)>) -> Result<Settings, Failure> {
+    /// The text of the file, if there is one. Standard input can be read only once.
+    pub fn file(&self) -> Result<Option<String>, Failure> {
+        self.config.as_deref().map(read).transpose()
+    }
+
+    /// All settings, checked as a whole; `file` is its text, `seed` one more argument.
+    pub fn resolve(&self, file: Option<&str>, seed: Option<(&str, u64)>) -> Result<Settings, Failure> {
         let mut draft = Draft::new();
-        if let Some(path) = &self.config {
-            let text = read(path)?;
-            refuse_sweep(path, &text)?;
-            draft.document(&path.display().to_string(), &text);
+        if let (Some(path), Some(text)) = (&self.config, file) {
+            refuse_sweep(path, text)?;
+            draft.document(&path.display().to_string(), text);
         }
         let flags = [
             ("TARGET", "target", &self.target),

@@ -24,7 +24,9 @@ Examples:
 impl Config {
     /// Prints it.
     pub fn run(&self) -> Result<ExitCode, Failure> {
-        io::stdout().lock().write_all(self.asked.resolve(None)?.to_toml().as_bytes())?;
+        io::stdout()
+            .lock()
+            .write_all(self.asked.resolve(self.asked.file()?.as_deref(), None)?.to_toml().as_bytes())?;
         Ok(ExitCode::SUCCESS)
     }
 }

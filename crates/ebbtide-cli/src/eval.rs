@@ -13,7 +13,7 @@ use ebbtide_run::settings::MOST_SAMPLES;
 use ebbtide_run::trained::{Trained, Which};
 use ebbtide_run::{Outcome, Status};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, say};
 use crate::final_table::FinalTable;
 use crate::find::meant;
 use crate::parse;
@@ -57,7 +57,7 @@ impl Eval {
     pub fn run(&self, runs: &Path) -> Result<ExitCode, Failure> {
         let mut trained =
             Trained::open(&meant(&self.run, runs)?, self.checkpoint, &Threads::new(self.threads)?)?;
-        trained.remarks.iter().for_each(|remark| eprintln!("{remark}"));
+        trained.remarks.iter().for_each(|remark| say(remark));
         let options = EvaluationOptions {
             samples: self.samples.unwrap_or(trained.settings.keeping.samples),
             seed: self.seed.unwrap_or(trained.settings.config.seed),

@@ -13,7 +13,7 @@ use ebbtide_run::durable::FileError;
 use ebbtide_run::export::ExportError;
 use ebbtide_run::folder::FolderError;
 use ebbtide_run::run::RunError;
-use ebbtide_run::settings::{Problem, Problems};
+use ebbtide_run::settings::{Place, Problem, Problems};
 use miette::{Diagnostic, GraphicalReportHandler, LabeledSpan, NamedSource, Severity, SourceCode};
 
 /// The exit code of wrong usage, configuration included.
@@ -83,7 +83,7 @@ impl Failure {
     }
 
     /// Whether a reader went away who had seen enough.
-    fn is_closed_pipe(&self) -> bool {
+    pub fn is_closed_pipe(&self) -> bool {
         match self {
             Failure::Write(error) => error.kind() == io::ErrorKind::BrokenPipe,
             Failure::Export(ExportError::Closed) => true,
@@ -101,11 +101,38 @@ impl Failure {
     }
 }
 
+/// Tells a person something, on standard error. There is nobody to tell that it is closed or full.
+pub fn say(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// The code of work that is done, whether or not its figures could be printed. A reader who went away changes nothing.
+pub fn settle(code: ExitCode, printed: Result<(), Failure>) -> Result<ExitCode, Failure> {
+    match printed {
+        Err(failure) if failure.is_closed_pipe() => Ok(code),
+        Err(failure) if code == ExitCode::SUCCESS => Err(failure),
+        Err(failure) => {
+            failure.tell();
+            Ok(code)
+        }
+        Ok(()) => Ok(code),
+    }
+}
+
 /// Lines longer than this are not drawn: nobody could read them.
 const FARTHEST: usize = 2000;
 
 /// Problems drawn into the text that has them.
 pub struct Picture<'a>(pub &'a Problems);
+
+impl Picture<'_> {
+    /// Whether a line at a place or beside it is too long to be drawn.
+    fn has_long_lines(&self, place: &Place) -> bool {
+        let (line, _) = self.0.line_and_column(place);
+        let lines = self.0.sources[place.source].text.lines().skip(line.saturating_sub(2)).take(3);
+        lines.into_iter().any(|line| line.len() > FARTHEST)
+    }
+}
 
 impl fmt::Display for Picture<'_> {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
@@ -114,7 +141,7 @@ impl fmt::Display for Picture<'_> {
             if i > 0 {
                 writeln!(f)?;
             }
-            if problem.places.iter().any(|(place, _)| self.0.line_and_column(place).1 > FARTHEST) {
+            if problem.places.iter().any(|(place, _)| self.has_long_lines(place)) {
                 let alone = Problems { sources: self.0.sources.clone(), problems: vec![problem.clone()] };
                 writeln!(f, "error: {alone}")?;
                 continue;

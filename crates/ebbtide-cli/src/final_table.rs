@@ -169,6 +169,7 @@ mod tests {
             w2_floor: None,
             modes: Some((24, 25)),
             modes_total_variation: Some(0.061),
+            explosion: Some(1e6),
             best_iteration: None,
         }
     }

@@ -4,11 +4,13 @@ use std::path::{Path, PathBuf};
 
 use ebbtide_run::folder::{FolderError, find};
 
+use crate::failure::say;
+
 /// The run of this path or name. Where more than one could be meant, standard error says which it is.
 pub fn meant(name: &Path, runs: &Path) -> Result<PathBuf, FolderError> {
     let folder = find(name, runs)?;
     if folder != name && folder != runs.join(name) {
-        eprintln!("{} is {}", name.display(), folder.display());
+        say(&format!("{} is {}", name.display(), folder.display()));
     }
     Ok(folder)
 }

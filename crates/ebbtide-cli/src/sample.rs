@@ -11,7 +11,7 @@ use ebbtide::trajectory::{Threads, Trajectories};
 use ebbtide_run::export::{Export, Format, Shape};
 use ebbtide_run::trained::{Trained, Which};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, say};
 use crate::find::meant;
 use crate::interrupt::{INTERRUPTED, Interrupt};
 use crate::parse;
@@ -66,14 +66,14 @@ impl Sample {
     pub fn run(&self, runs: &Path) -> Result<ExitCode, Failure> {
         let mut trained =
             Trained::open(&meant(&self.run, runs)?, self.checkpoint, &Threads::new(self.threads)?)?;
-        trained.remarks.iter().for_each(|remark| eprintln!("{remark}"));
+        trained.remarks.iter().for_each(|remark| say(remark));
         let model = trained.sampler.model();
         let (dim, path) = (model.dim(), model.dim() * model.steps());
         let times = self.trajectories.then(|| model.grid.times().to_vec());
+        let interrupt = Interrupt::silent()?;
         let mut export = self.open(Shape { dim, weights: self.weights, times })?;
         let most = (PORTION / path).max(1);
         let (mut states, mut first) = (Vec::new(), 0);
-        let interrupt = Interrupt::silent()?;
         while first < self.count {
             if interrupt.stop().asked() {
                 // What is not whole does not appear.

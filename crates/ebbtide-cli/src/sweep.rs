@@ -17,7 +17,7 @@ use ebbtide_run::sweep::{JobError, JobState, Shard, Sweep};
 use crate::asked::read;
 use crate::compare::{Form, tell_unreadable, write_groups, write_runs};
 use crate::display::Display;
-use crate::failure::Failure;
+use crate::failure::{Failure, say, settle};
 use crate::interrupt::{INTERRUPTED, Interrupt};
 
 /// What to run.
@@ -83,8 +83,14 @@ impl SweepCommand {
         let sweep = Sweep::read(&name, &read(&self.file)?, runs)?;
         let worked = if self.merge { Ok(ExitCode::SUCCESS) } else { self.work(&sweep) };
         // Whatever became of some runs, the others are worth a table.
-        self.merge(&sweep)?;
-        worked
+        let merged = self.merge(&sweep);
+        match worked {
+            Ok(code) => settle(code, merged),
+            Err(failure) => {
+                merged.unwrap_or_else(|failure| failure.tell());
+                Err(failure)
+            }
+        }
     }
 
     fn work(&self, sweep: &Sweep) -> Result<ExitCode, Failure> {
@@ -128,9 +134,9 @@ impl SweepCommand {
                 Done::Skipped => {}
             }
         }
-        errors.iter().for_each(|error| eprintln!("error: {error}"));
+        errors.iter().for_each(|error| say(&format!("error: {error}")));
         if interrupted {
-            eprintln!("interrupted; to go on, the same command");
+            say("interrupted; to go on, the same command");
         }
         match (errors.len(), interrupted) {
             (0, false) => Ok(ExitCode::SUCCESS),
@@ -152,7 +158,7 @@ impl SweepCommand {
         }
         let left = sweep.jobs.iter().filter(|job| !matches!(sweep.state(job), Ok(JobState::Done))).count();
         if left > 0 {
-            eprintln!("{left} of {} runs are not done", sweep.jobs.len());
+            say(&format!("{left} of {} runs are not done", sweep.jobs.len()));
         }
         tell_unreadable(unreadable)
     }

@@ -1,5 +1,7 @@
 //! `ebbtide train` and `ebbtide resume`: runs from beginning to end.
 
+use std::collections::HashSet;
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -14,7 +16,7 @@ use ebbtide_run::{Outcome, Status, pool};
 use crate::asked::Asked;
 use crate::compare::{Form, write_groups};
 use crate::display::Display;
-use crate::failure::Failure;
+use crate::failure::{Failure, say, settle};
 use crate::final_table::FinalTable;
 use crate::find::meant;
 use crate::interrupt::{INTERRUPTED, Interrupt};
@@ -129,9 +131,10 @@ impl Train {
             (Some(seed), _) => vec![Some(("--seed", seed))],
             (None, Some(Seeds(seeds))) => seeds.iter().map(|seed| Some(("--seeds", *seed))).collect(),
         };
+        let file = self.asked.file()?;
         let mut starts = Vec::new();
         for seed in seeds {
-            let settings = Box::new(self.asked.resolve(seed)?);
+            let settings = Box::new(self.asked.resolve(file.as_deref(), seed)?);
             starts.push(Start::New { parent: runs.to_owned(), settings });
         }
         self.manner.go(starts)
@@ -141,9 +144,12 @@ impl Train {
 impl Resume {
     /// Goes on, evaluates, prints.
     pub fn run(&self, runs: &Path) -> Result<ExitCode, Failure> {
-        let mut starts = Vec::new();
+        let (mut starts, mut folders) = (Vec::new(), HashSet::new());
         for name in &self.names {
-            starts.push(Start::Old { folder: meant(name, runs)?, iterations: self.iterations });
+            let folder = meant(name, runs)?;
+            if folders.insert(fs::canonicalize(&folder).unwrap_or_else(|_| folder.clone())) {
+                starts.push(Start::Old { folder, iterations: self.iterations });
+            }
         }
         self.manner.go(starts)
     }
@@ -172,16 +178,21 @@ impl Manner {
 
     /// A run that had not begun when somebody asked to stop is `None`.
     fn print(&self, results: Vec<Result<Option<(PathBuf, Outcome)>, Failure>>) -> Result<ExitCode, Failure> {
-        let (all, mut ended, mut failures) = (results.len(), Vec::new(), Vec::new());
+        let (all, mut ended, mut failures, mut waiting) = (results.len(), Vec::new(), Vec::new(), 0);
         for result in results {
             match result {
-                Ok(run) => ended.extend(run),
+                Ok(Some(run)) => ended.push(run),
+                Ok(None) => waiting += 1,
                 Err(failure) => failures.push(failure),
             }
         }
-        print_outcomes(&ended, self.json)?;
+        let printed = print_outcomes(&ended, self.json);
+        if waiting > 0 {
+            say(&format!("{waiting} of {all} runs were not begun"));
+        }
         match failures.len() {
-            0 => Ok(exit_code(ended.iter().map(|(_, outcome)| outcome))),
+            0 if waiting > 0 => settle(ExitCode::from(INTERRUPTED), printed),
+            0 => settle(exit_code(ended.iter().map(|(_, outcome)| outcome)), printed),
             1 if all == 1 => Err(failures.remove(0)),
             failed => {
                 failures.iter().for_each(Failure::tell);

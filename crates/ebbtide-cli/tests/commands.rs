@@ -35,7 +35,7 @@ fn a_training_leaves_a_folder_with_everything() {
     assert_eq!(iterations, expected);
     assert!(lines.last().expect("lines")["elbo"].is_f64() && lines[1]["elbo"].is_null());
     assert!(last_checkpoint(&folder).expect("a checkpoint").ends_with("000000100.safetensors"));
-    assert!(folder.join("checkpoints/best.safetensors").exists());
+    assert!(place::newest(&folder, "best-").is_some());
     assert_eq!(&fs::read(folder.join("samples.npy")).expect("samples")[..6], b"\x93NUMPY");
     assert!(
         fs::read_to_string(folder.join("log.txt")).expect("log").contains("finished after 100 iterations")
@@ -298,6 +298,15 @@ fn configurations_come_from_pipes_and_sweeps_are_told_from_runs() {
         shell
     });
     assert!(piped.out.contains("batch = 3"), "{}{}", piped.out, piped.err);
+    let mut shell = std::process::Command::new("sh");
+    let line = format!(
+        "{binary} config 25gmm --batch 3 --iterations 2 | {binary} train --config - --seeds 0,1 -q --json"
+    );
+    let piped = told({
+        shell.args(["-c", &line]).current_dir(place.path());
+        shell
+    });
+    assert_eq!(piped.out.lines().count(), 2, "{}", piped.err);
 }
 
 #[cfg(unix)]
@@ -313,6 +322,13 @@ fn readers_who_leave_and_streams_that_are_full_are_no_crash() {
         ),
         (format!("({binary} targets; echo code $? >&2) | true"), "code 0"),
         (format!("{binary} train 26gmm 2>/dev/full; echo code $? >&2"), "code 2"),
+        (format!("{binary} eval 25gmm-tb-tb-T3-s0 2>/dev/full; echo code $? >&2"), "code 0"),
+        (
+            format!(
+                "({binary} train 25gmm -q --batch 16 --set evaluation.explosion=1e-9; echo code $? >&2) | true"
+            ),
+            "code 3",
+        ),
         (format!("{binary} sample nothing 2>/dev/full; echo code $? >&2"), "code 1"),
         (format!("{binary} targets >/dev/full; echo code $? >&2"), "could not write the result"),
     ];

@@ -7,7 +7,6 @@ mod place;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
 use place::{Place, interrupt, told};
 
@@ -56,7 +55,7 @@ fn every_example_of_every_help_works() {
     let endless =
         ["train", "25gmm", "--iterations=100000000", "--batch=16", "--quiet", "--set=evaluation.samples=64"];
     let mut child = place.spawn(place.command(&endless));
-    std::thread::sleep(Duration::from_secs(1));
+    place.wait_for("25gmm-tb-tb-T5-s0");
     interrupt(&child);
     assert_eq!(child.wait().expect("it ends").code(), Some(130));
     let run = place.only_run("runs");

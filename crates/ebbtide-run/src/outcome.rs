@@ -71,6 +71,8 @@ pub struct Outcome {
     pub modes: Option<(usize, usize)>,
     /// Total variation of the mode frequencies from the true weights.
     pub modes_total_variation: Option<f64>,
+    /// The setting `evaluation.explosion` that it was measured by.
+    pub explosion: Option<f64>,
     /// The iteration whose weights are kept as the best.
     pub best_iteration: Option<u64>,
 }
@@ -98,6 +100,7 @@ impl Outcome {
             w2_floor: None,
             modes: None,
             modes_total_variation: None,
+            explosion: Some(settings.keeping.explosion),
             best_iteration: None,
         }
     }

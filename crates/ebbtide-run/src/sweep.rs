@@ -10,7 +10,7 @@ use ebbtide::trajectory::Threads;
 use crate::compare::{Found, Gathered, gather, is_done};
 use crate::durable::FileError;
 use crate::folder::{Folder, FolderError, is_run};
-use crate::run::{MAY_CHANGE, Run, RunError, read_outcome, read_settings};
+use crate::run::{Run, RunError, may_change, read_outcome, read_settings};
 use crate::settings::{
     Difference, Draft, Entry, Mismatch, Place, Problem, Problems, Settings, Strictness, Value, entries,
     nearest,
@@ -145,7 +145,7 @@ impl Sweep {
             return Ok(JobState::New);
         }
         let begun = read_settings(&path)?;
-        if let Some(difference) = job.difference(&begun, MAY_CHANGE) {
+        if let Some(difference) = job.difference(&begun, &may_change(job)) {
             return Err(JobError::Changed { path, difference });
         }
         let outcome = read_outcome(&path).map_err(RunError::from)?;
@@ -160,12 +160,13 @@ impl Sweep {
         stop: &Stop,
         observer: &mut dyn Observer,
     ) -> Result<Option<Outcome>, JobError> {
-        let path = self.place(job);
         let threads = Threads::new(1).map_err(RunError::from)?;
+        // Only who has the folder can tell how far the job is.
+        let folder = Folder::at(&self.place(job))?;
         let run = match self.state(job)? {
             JobState::Done => return Ok(None),
-            JobState::New => Run::begin_in(Folder::at(&path)?, job.clone(), &threads)?,
-            JobState::Begun => Run::resume(&path, Some(job.config.iterations), &threads)?,
+            JobState::New => Run::begin_in(folder, job.clone(), &threads)?,
+            JobState::Begun => Run::resume_in(folder, Some(job.config.iterations), &threads)?,
         };
         Ok(Some(run.go(stop, observer)?))
     }

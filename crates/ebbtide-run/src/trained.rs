@@ -60,8 +60,7 @@ impl Trained {
     pub fn open(path: &Path, which: Which, threads: &Threads) -> Result<Self, RunError> {
         let folder = path.to_owned();
         let settings = read_settings(path)?;
-        let valid = settings.validate()?;
-        let (checkpoints, layout) = (Files(path).checkpoints(), &valid.model().layout);
+        let checkpoints = Files(path).checkpoints();
         let mut remarks = Vec::new();
         let stored = match which {
             Which::Last => newest(&checkpoints, &mut remarks)?,
@@ -73,7 +72,8 @@ impl Trained {
         if let Some(difference) = settings.difference(&begun, MAY_CHANGE) {
             return Err(RunError::Changed { path: folder, difference });
         }
-        let weights = stored.weights(layout)?;
+        let valid = begun.validate()?;
+        let weights = stored.weights(&valid.model().layout)?;
         let sampler = Sampler::new(valid.model_at(weights.iteration), weights.parameters, threads)?;
         let target = Arc::clone(valid.target());
         Ok(Self { folder, settings, target, sampler, iteration: weights.iteration, remarks })

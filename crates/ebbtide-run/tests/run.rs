@@ -108,8 +108,14 @@ fn a_run_killed_between_checkpoints_writes_its_lines_again() {
     let mut lines = fs::read(Files(&killed).metrics()).expect("metrics");
     lines.extend(fs::read(Files(&whole).metrics()).expect("metrics").split_at(1000).1);
     fs::write(Files(&killed).metrics(), lines).expect("written");
-    let best = |folder: &Path| Files(folder).checkpoints().join("best.safetensors");
-    fs::copy(best(&whole), best(&killed)).expect("copied");
+    for best in
+        fs::read_dir(Files(&whole).checkpoints()).expect("listed").map(|entry| entry.expect("an entry"))
+    {
+        if best.file_name().to_string_lossy().starts_with("best-") {
+            fs::copy(best.path(), Files(&killed).checkpoints().join("best-000000039.safetensors"))
+                .expect("copied");
+        }
+    }
     fs::write(killed.join(".abc.part"), "half a file").expect("written");
     fs::write(Files(&killed).checkpoints().join(".def.part"), "half a file").expect("written");
     resume(&killed, None, u64::MAX).expect("it ends");
@@ -412,4 +418,98 @@ fn runs_that_cannot_be_read_do_not_hide_the_others() {
     // What a run came to is not needed to go on with it.
     resume(&broken, Some(45), u64::MAX).expect("it goes on");
     assert_eq!(gather(&[parent.path().to_owned()]).found.len(), 2);
+}
+
+#[test]
+fn best_weights_are_of_an_iteration_that_the_run_has() {
+    let parent = folder();
+    for seed in 0..4 {
+        let mut settings = small(Method::TbTb, seed);
+        settings.keeping.evaluate_every = 2;
+        let (longer, _) = begin(parent.path(), &settings, u64::MAX);
+        settings.config.iterations = 12;
+        let (shorter, _) = begin(parent.path(), &settings, u64::MAX);
+        let (killed, _) = begin(parent.path(), &small(Method::TbTb, seed), 12);
+        // A kill after iteration 40, with a checkpoint of iteration 12.
+        for file in
+            fs::read_dir(Files(&longer).checkpoints()).expect("listed").map(|entry| entry.expect("an entry"))
+        {
+            if file.file_name().to_string_lossy().starts_with("best-") {
+                fs::copy(file.path(), Files(&killed).checkpoints().join(file.file_name())).expect("copied");
+            }
+        }
+        resume(&killed, Some(12), u64::MAX).expect("it is concluded");
+        let best = Trained::open(&killed, Which::Best, &threads()).expect("the best");
+        assert!(best.iteration <= 12, "seed {seed}: the best is of iteration {}", best.iteration);
+        assert!(Trained::open(&shorter, Which::Best, &threads()).is_ok());
+    }
+}
+
+#[test]
+fn a_bound_that_is_let_through_lets_a_run_go_on_as_often_as_it_takes() {
+    let parent = folder();
+    let mut settings = small(Method::TbTb, 0);
+    settings.keeping.explosion = 1e-9;
+    settings.keeping.evaluate_every = 1;
+    let (folder, outcome) = begin(parent.path(), &settings, u64::MAX);
+    assert!(matches!(outcome.status, Status::Diverged { .. }));
+    assert!(matches!(resume(&folder, None, u64::MAX), Err(RunError::Diverged { .. })));
+    let text = fs::read_to_string(Files(&folder).config()).expect("the configuration");
+    fs::write(Files(&folder).config(), text.replace("explosion = 1e-9", "explosion = 1e6")).expect("changed");
+    for stop in [15, 25, u64::MAX] {
+        let status = resume(&folder, None, stop).expect("it goes on").status;
+        assert_eq!(status, if stop == u64::MAX { Status::Finished } else { Status::Interrupted });
+    }
+}
+
+#[test]
+fn the_last_line_comes_again_when_only_the_result_is_missing() {
+    let parent = folder();
+    let mut settings = small(Method::TbTb, 0);
+    settings.keeping.record_every = 7;
+    settings.keeping.evaluate_every = 14;
+    let (folder, _) = begin(parent.path(), &settings, u64::MAX);
+    let whole = traces(&folder);
+    assert_eq!(last_line(&folder).iteration, 40);
+    fs::remove_file(Files(&folder).result()).expect("as a kill would have left it");
+    resume(&folder, None, u64::MAX).expect("it is concluded");
+    assert!(whole == traces(&folder));
+}
+
+#[test]
+fn an_extension_can_be_taken_back() {
+    let parent = folder();
+    let (folder, _) = begin(parent.path(), &small(Method::TbTb, 0), u64::MAX);
+    let whole = traces(&folder);
+    drop(Run::resume(&folder, Some(1000), &threads()).expect("it would go on"));
+    resume(&folder, Some(40), u64::MAX).expect("it is concluded again");
+    assert!(whole == traces(&folder));
+    assert!(fs::read_to_string(Files(&folder).config()).expect("configuration").contains("iterations = 40"));
+}
+
+#[test]
+fn a_run_stopped_before_its_first_iteration_has_one_first_line() {
+    let parent = folder();
+    let stop = Stop::new();
+    stop.ask();
+    let run = Run::begin(parent.path(), small(Method::TbTb, 0), &threads()).expect("it begins");
+    let folder = run.folder().to_owned();
+    assert_eq!(run.go(&stop, &mut ()).expect("it ends").iterations, 0);
+    resume(&folder, None, u64::MAX).expect("it ends");
+    let (whole, _) = begin(parent.path(), &small(Method::TbTb, 0), u64::MAX);
+    assert!(traces(&folder) == traces(&whole));
+}
+
+#[test]
+fn a_rising_bound_is_that_of_the_run_whatever_the_file_says_now() {
+    let parent = folder();
+    let mut settings = small(Method::TbTb, 2);
+    settings.config.destruction_bound = ebbtide::train::BoundSchedule::Rising;
+    let (folder, _) = begin(parent.path(), &settings, 12);
+    let model = || Trained::open(&folder, Which::Last, &threads()).expect("weights").sampler.model().clone();
+    let before = model();
+    let text = fs::read_to_string(Files(&folder).config()).expect("the configuration");
+    fs::write(Files(&folder).config(), text.replace("iterations = 40", "iterations = 4000"))
+        .expect("changed");
+    assert_eq!(model(), before);
 }

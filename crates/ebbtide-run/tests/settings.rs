@@ -194,7 +194,7 @@ fn mistakes_are_told_with_their_place_and_what_was_meant() {
         ),
         (head, &["grid=[0, 0.5]"], "--set:1:6: a grid must run from 0 to 1"),
         (head, &["grid=[0, 0.5, 1]", "steps=5"], "a grid of 3 times has 2 steps, not 5"),
-        (head, &["grid=[0, \"half\", 1]"], "grid is a list, but must be a number"),
+        (head, &["grid=[0, \"half\", 1]"], "grid is a list, but must be a list of numbers, or"),
         (head, &["steps=0"], "--set:1:7: a grid needs at least one step"),
         (head, &["steps=true"], "steps is true or false, but must be a whole number"),
         (head, &["target-network=none"], "target-network is \"none\", but must be a number, or \"off\""),

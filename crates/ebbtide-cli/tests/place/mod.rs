@@ -5,6 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
@@ -63,12 +64,35 @@ impl Place {
         fs::read_to_string(self.path().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
+    /// Waits until a run whose name ends so has begun to train.
+    pub fn wait_for(&self, name: &str) -> PathBuf {
+        let mut found = None;
+        wait_until(&format!("the beginning of {name}"), || {
+            let entries = fs::read_dir(self.path().join("runs")).into_iter().flatten().flatten();
+            let mut runs =
+                entries.map(|entry| entry.path()).filter(|run| run.to_string_lossy().ends_with(name));
+            found = runs
+                .find(|run| fs::read_to_string(run.join("log.txt")).is_ok_and(|log| log.contains("begins:")));
+            found.is_some()
+        });
+        found.expect("it was found")
+    }
+
     /// The only run in a folder of runs.
     pub fn only_run(&self, runs: &str) -> PathBuf {
         let entries = fs::read_dir(self.path().join(runs)).expect("runs");
         let all: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
         assert_eq!(all.len(), 1, "{all:?}");
         all[0].clone()
+    }
+}
+
+/// Waits for something that comes soon, however busy the machine.
+pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !holds() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{what} took too long");
+        std::thread::sleep(Duration::from_millis(2));
     }
 }
 
@@ -98,7 +122,7 @@ pub fn interrupt(child: &Child) {
 /// All that a run leaves, but what tells the time: file by file.
 pub fn traces(run: &Path) -> Vec<(String, Vec<u8>)> {
     let mut traces = Vec::new();
-    for name in ["config.toml", "samples.npy", "checkpoints/best.safetensors"] {
+    for name in ["config.toml", "samples.npy"] {
         traces.push((
             name.to_owned(),
             fs::read(run.join(name)).unwrap_or_else(|error| panic!("{name}: {error}")),
@@ -112,8 +136,12 @@ pub fn traces(run: &Path) -> Vec<(String, Vec<u8>)> {
         };
         traces.push((name.to_owned(), timeless.into_bytes()));
     }
-    let last = last_checkpoint(run).expect("a checkpoint");
-    traces.push(("the state".to_owned(), tensors(&fs::read(last).expect("a checkpoint"))));
+    for (name, beginning) in [("the state", "0"), ("the best", "best-")] {
+        let newest = newest(run, beginning).expect("a checkpoint");
+        let mut bytes = newest.file_name().expect("a name").to_string_lossy().into_owned().into_bytes();
+        bytes.extend(tensors(&fs::read(newest).expect("a checkpoint")));
+        traces.push((name.to_owned(), bytes));
+    }
     traces
 }
 
@@ -126,9 +154,16 @@ fn timeless(json: &str) -> String {
 
 /// The newest checkpoint, if there is any.
 pub fn last_checkpoint(run: &Path) -> Option<PathBuf> {
+    newest(run, "0")
+}
+
+/// The last of the files in `checkpoints` whose names begin so.
+pub fn newest(run: &Path, beginning: &str) -> Option<PathBuf> {
     let entries = fs::read_dir(run.join("checkpoints")).ok()?;
     let names = entries.map(|entry| entry.expect("an entry").path());
-    names.filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("0"))).max()
+    names
+        .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(beginning)))
+        .max()
 }
 
 /// Names and bytes of all tensors. The header apart, which has the seconds.

@@ -1,6 +1,6 @@
 //! Checkpoints: all that a training is, as safetensors that any tool can open.
 //!
-//! A folder has the newest two, `000012500.safetensors` after 12,500 iterations, and `best.safetensors`, the weights of the best
+//! A folder has the newest two, `000012500.safetensors` after 12,500 iterations, and `best-000012000.safetensors`, the weights of the best
 //! evaluation. Weights are tensors by the names of their layers (`weights.generation.head.weight`), the rest by the names of
 //! [`State::arrays`]. The header tells format, program, settings and a checksum.
 
@@ -33,6 +33,8 @@ pub struct Progress {
     pub evaluated: Option<(u64, Figures)>,
     /// How long the metrics are, in bytes.
     pub journal: u64,
+    /// The iteration of the last line.
+    pub recorded: Option<u64>,
 }
 
 /// A checkpoint as it was read: whole, and as it was written.
@@ -125,7 +127,7 @@ pub enum Damage {
 
 /// That there are the best weights, where there are.
 fn other_weights(folder: &Path) -> &'static str {
-    if folder.join(BEST).exists() {
+    if named(folder, BEST).is_ok_and(|best| !best.is_empty()) {
         ", but the weights of its best evaluation: `--checkpoint best`"
     } else {
         " yet"
@@ -135,7 +137,7 @@ fn other_weights(folder: &Path) -> &'static str {
 const WEIGHTS: &str = "weights.";
 const PARAMETERS: &str = "parameters";
 const ITERATION: &str = "iteration";
-const BEST: &str = "best.safetensors";
+const BEST: &str = "best-";
 const SUFFIX: &str = ".safetensors";
 
 /// How many checkpoints are kept: the newest, and the one before in case something happens to it.
@@ -166,7 +168,20 @@ pub fn save(
 pub fn save_best(folder: &Path, state: &State, layout: &Layout, settings: &str) -> Result<(), FileError> {
     let mut tensors = weights(state.learner().parameters(), layout);
     tensors.push((ITERATION.to_owned(), Tensor::flat(ArrayRef::U64(state.iteration()))));
-    file::write(&folder.join(BEST), tensors, [("settings", settings)])
+    file::write(
+        &folder.join(format!("{BEST}{:09}{SUFFIX}", state.iteration())),
+        tensors,
+        [("settings", settings)],
+    )
+}
+
+/// Removes best weights but those of this iteration. Others are of evaluations that are outdone, or that a run which was
+/// killed made after its last checkpoint, and will make again. To be called when a checkpoint says which are the best.
+pub fn keep_best(folder: &Path, iteration: Option<u64>) -> Result<(), FileError> {
+    for (_, path) in named(folder, BEST)?.into_iter().filter(|(of, _)| Some(*of) != iteration) {
+        fs::remove_file(&path).map_err(FileError::of("remove", &path))?;
+    }
+    Ok(())
 }
 
 /// The newest checkpoint that is whole, if there is any at all. A damaged one is passed over with a remark.
@@ -238,17 +253,10 @@ impl Stored {
 
 /// The weights of the best evaluation.
 pub fn best(folder: &Path) -> Result<Stored, CheckpointError> {
-    let path = folder.join(BEST);
-    if !path.exists() {
-        return Err(CheckpointError::NoBest { folder: folder.to_owned() });
-    }
+    let newest = named(folder, BEST)?.pop();
+    let (iteration, path) = newest.ok_or_else(|| CheckpointError::NoBest { folder: folder.to_owned() })?;
     let contents = open(&path)?;
-    match contents.arrays.get(ITERATION) {
-        Some(Array::U64(iteration)) if iteration.len() == 1 => {
-            Ok(Stored { path, iteration: iteration[0], contents })
-        }
-        _ => Err(CheckpointError::Damaged { path, damage: Damage::Name }),
-    }
+    Stored::new(path, iteration, contents)
 }
 
 fn open(path: &Path) -> Result<Contents, CheckpointError> {
@@ -281,11 +289,17 @@ fn take_weights(arrays: &mut BTreeMap<String, Array>, layout: &Layout) -> Result
 
 /// Checkpoints in a folder, by rising iteration.
 fn numbered(folder: &Path) -> Result<Vec<(u64, PathBuf)>, FileError> {
+    named(folder, "")
+}
+
+/// Files in a folder named `<beginning><iteration>.safetensors`, by rising iteration.
+fn named(folder: &Path, beginning: &str) -> Result<Vec<(u64, PathBuf)>, FileError> {
     let mut found = Vec::new();
     let entries = fs::read_dir(folder).map_err(FileError::of("list", folder))?;
     for entry in entries {
         let path = entry.map_err(FileError::of("list", folder))?.path();
-        let number = path.file_name().and_then(|name| name.to_str()?.strip_suffix(SUFFIX)?.parse().ok());
+        let name = path.file_name().and_then(|name| name.to_str());
+        let number = name.and_then(|name| name.strip_prefix(beginning)?.strip_suffix(SUFFIX)?.parse().ok());
         if let Some(number) = number {
             found.push((number, path));
         }

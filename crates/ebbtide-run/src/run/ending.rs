@@ -1,6 +1,7 @@
 //! The end of a run: final figures, samples, and what became of it.
 
-use ebbtide::metric::Evaluation;
+use ebbtide::metric::{Evaluation, EvaluationError};
+use ebbtide::train::Report;
 
 use super::{Halt, Run, RunError};
 use crate::durable::{self, FileError};
@@ -26,6 +27,7 @@ impl Run {
             // Whatever an evaluation finds that nobody would have made but for the interruption, a resumed run will find in its own time.
             Err(Halt::Diverged(found)) if status == Status::Interrupted => {
                 self.remark(observer, &format!("no figures: {}", in_words(&found)));
+                self.remove_samples()?;
                 let outcome = self.outcome(status);
                 self.end(outcome, observer)
             }
@@ -42,9 +44,7 @@ impl Run {
             return Err(Halt::Diverged(Status::Diverged { at, reason, point: Vec::new() }));
         }
         let evaluation = match self.measure(at, true) {
-            Err(Halt::Failed(RunError::Evaluation(
-                error @ ebbtide::metric::EvaluationError::Transport(_),
-            ))) => {
+            Err(Halt::Failed(RunError::Evaluation(error @ EvaluationError::Transport(_)))) => {
                 self.remark(observer, &format!("no 2-Wasserstein distance: {error}"));
                 self.measure(at, false)?
             }
@@ -58,9 +58,19 @@ impl Run {
 
     /// A line for the last iteration, if it has none yet. It comes after the checkpoint, so that a run that is made longer takes it back.
     fn last_line(&mut self, evaluation: &Evaluation, observer: &mut dyn Observer) -> Result<(), RunError> {
-        if let Some(report) = self.last.filter(|report| self.recorded != Some(report.iteration)) {
-            let mut record = self.progress.window.clone().close(&report, self.progress.seconds);
+        let state = self.trainer.state();
+        if self.progress.recorded != Some(state.iteration()) {
+            let report = Report {
+                iteration: state.iteration(),
+                log_z: state.learner().log_z(),
+                evaluations: state.evaluations(),
+                archived: state.archived(),
+                ..Report::default()
+            };
+            let mut window = self.progress.window;
+            let mut record = window.close(&report, self.progress.seconds);
             record.figures = Some(Figures::from(&evaluation.bounds));
+            // The checkpoint is written: a resumed run knows nothing of this line.
             self.record(&record, observer)?;
         }
         Ok(())
@@ -73,14 +83,19 @@ impl Run {
         observer: &mut dyn Observer,
     ) -> Result<Outcome, RunError> {
         self.journal.sync()?;
-        // Those of an interruption before are not what this run came to.
-        let samples = self.folder.files().samples();
-        if samples.exists() {
-            std::fs::remove_file(&samples).map_err(FileError::of("remove", &samples))?;
-        }
+        self.remove_samples()?;
         let (evaluated_at, figures) = self.progress.evaluated.unzip();
         let outcome = Outcome { evaluated_at, figures, ..self.outcome(status) };
         self.end(outcome, observer)
+    }
+
+    /// Samples of an interruption before are not what a run came to.
+    fn remove_samples(&self) -> Result<(), FileError> {
+        let samples = self.folder.files().samples();
+        match samples.exists() {
+            true => std::fs::remove_file(&samples).map_err(FileError::of("remove", &samples)),
+            false => Ok(()),
+        }
     }
 
     fn end(mut self, outcome: Outcome, observer: &mut dyn Observer) -> Result<Outcome, RunError> {

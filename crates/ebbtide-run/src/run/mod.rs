@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 
 use ebbtide::metric::{Evaluation, EvaluationError, EvaluationOptions, evaluate};
 use ebbtide::network::Layout;
-use ebbtide::train::{Report, TrainError, Trainer};
+use ebbtide::train::{TrainError, Trainer};
 use ebbtide::trajectory::Threads;
 
 pub use error::RunError;
-pub use resume::MAY_CHANGE;
+pub use resume::{MAY_CHANGE, may_change};
 
 use crate::best::Explosion;
 use crate::checkpoint::{self, Progress};
@@ -35,9 +35,6 @@ pub struct Run {
     journal: Journal,
     log: Log,
     progress: Progress,
-    /// What the last iteration of this process said, and the iteration of the last line.
-    last: Option<Report>,
-    recorded: Option<u64>,
     /// What there is to say once somebody listens.
     remarks: Vec<String>,
     saved: Saved,
@@ -88,19 +85,7 @@ impl Run {
         log.environment(&environment);
         let layout = settings.validate()?.model().layout.clone();
         let saved = Saved { at: Instant::now(), iteration: None, cost: Duration::ZERO };
-        Ok(Self {
-            folder,
-            settings,
-            trainer,
-            layout,
-            journal,
-            log,
-            progress,
-            last: None,
-            recorded: None,
-            remarks,
-            saved,
-        })
+        Ok(Self { folder, settings, trainer, layout, journal, log, progress, remarks, saved })
     }
 
     /// Where it is kept.
@@ -138,14 +123,14 @@ impl Run {
     fn train(&mut self, stop: &Stop, observer: &mut dyn Observer) -> Result<Status, Halt> {
         let keeping = self.settings.keeping;
         let is_due = |iteration: u64, every: u64| every > 0 && iteration.is_multiple_of(every);
-        if self.trainer.state().iteration() == 0 && keeping.evaluate_every > 0 {
+        let is_new = self.trainer.state().iteration() == 0 && self.progress.evaluated.is_none();
+        if is_new && keeping.evaluate_every > 0 {
             self.first_line(observer)?;
         }
         let mut since = Instant::now();
         while !self.trainer.is_finished() && !stop.asked() {
             let report = self.trainer.step()?;
             self.progress.window.add(&report);
-            self.last = Some(report);
             observer.notice(Event::Stepped(&report));
             let evaluates = is_due(report.iteration, keeping.evaluate_every);
             if evaluates || is_due(report.iteration, keeping.record_every) {
@@ -169,7 +154,7 @@ impl Run {
 
     /// Adds a line to the metrics.
     fn record(&mut self, record: &Record, observer: &mut dyn Observer) -> Result<(), FileError> {
-        self.recorded = Some(record.iteration);
+        self.progress.recorded = Some(record.iteration);
         self.journal.add(record)?;
         self.tell(observer, Event::Recorded(record));
         Ok(())
@@ -234,6 +219,7 @@ impl Run {
         let folder = self.folder.files().checkpoints();
         let settings = self.settings.to_toml();
         let path = checkpoint::save(&folder, self.trainer.state(), &self.layout, &self.progress, &settings)?;
+        checkpoint::keep_best(&folder, self.progress.best.iteration())?;
         self.saved = Saved { at: Instant::now(), iteration: Some(iteration), cost: begun.elapsed() };
         self.tell(observer, Event::Saved { iteration, path: &path });
         Ok(())

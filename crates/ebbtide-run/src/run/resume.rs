@@ -1,5 +1,6 @@
 //! Taking a run up where its last checkpoint left it.
 
+use std::fs;
 use std::path::Path;
 
 use ebbtide::train::{BoundSchedule, Trainer};
@@ -7,6 +8,7 @@ use ebbtide::trajectory::Threads;
 
 use super::{Run, RunError, read_outcome, read_settings, settings_of};
 use crate::checkpoint::{self, Progress, Stored};
+use crate::durable::FileError;
 use crate::folder::Folder;
 use crate::settings::Settings;
 use crate::{Environment, Outcome, Status, durable};
@@ -25,8 +27,13 @@ impl Run {
     /// Takes a run up where its last checkpoint left it, to a result that is bitwise that of a run that was never stopped.
     /// `iterations` is its new length.
     pub fn resume(path: &Path, iterations: Option<u64>, threads: &Threads) -> Result<Self, RunError> {
-        let folder = Folder::open(path)?;
-        let written = read_settings(path)?;
+        Self::resume_in(Folder::open(path)?, iterations, threads)
+    }
+
+    /// The same in a folder that is this process's already.
+    pub fn resume_in(folder: Folder, iterations: Option<u64>, threads: &Threads) -> Result<Self, RunError> {
+        let path = folder.path().to_owned();
+        let written = read_settings(&path)?;
         let mut settings = written.clone();
         settings.config.iterations = iterations.unwrap_or(written.config.iterations);
         let valid = settings.validate()?;
@@ -35,17 +42,28 @@ impl Run {
         // What the run was begun with, as far as anything is left of it.
         let begun = match &found {
             Some(stored) => settings_of(stored.settings()?, "the settings in the checkpoint")?,
-            None => written.clone(),
+            None => settings.clone(),
         };
         if let Some(difference) = settings.difference(&begun, MAY_CHANGE) {
-            return Err(RunError::Changed { path: path.to_owned(), difference });
+            return Err(RunError::Changed { path, difference });
         }
-        let done = found.as_ref().map_or(0, Stored::iteration);
-        let outcome = read_outcome(path).unwrap_or_else(|error| {
+        let outcome = read_outcome(&path).unwrap_or_else(|error| {
             remarks.push(format!("{error}; it is left aside"));
             None
         });
-        is_something_left(path, &settings, &begun, done, outcome)?;
+        let lengths = Lengths {
+            done: found.as_ref().map_or(0, Stored::iteration),
+            asked: settings.config.iterations,
+            written: written.config.iterations,
+            begun: begun.config.iterations,
+        };
+        is_something_left(&path, &settings, lengths, outcome.as_ref())?;
+        if outcome.is_some_and(|outcome| outcome.status != Status::Finished) {
+            // It is not over any more.
+            let result = folder.files().result();
+            fs::remove_file(&result).map_err(FileError::of("remove", &result))?;
+            durable::sync_folder(&path).map_err(FileError::of("make sure of", &path))?;
+        }
         let (trainer, progress) = match found {
             Some(stored) => {
                 let progress = stored.progress()?;
@@ -56,9 +74,9 @@ impl Run {
                 (Trainer::new(valid, threads), Progress::default())
             }
         };
-        let (length, before) = (settings.config.iterations, begun.config.iterations);
-        if length != before {
-            remarks.push(format!("its length is {length} iterations now; it was {before}"));
+        checkpoint::keep_best(&folder.files().checkpoints(), progress.best.iteration())?;
+        if lengths.asked != lengths.begun {
+            remarks.push(format!("its length is {} iterations now; it was {}", lengths.asked, lengths.begun));
         }
         if settings != written {
             durable::replace_with(&folder.files().config(), settings.to_toml().as_bytes())?;
@@ -68,31 +86,45 @@ impl Run {
     }
 }
 
+/// Numbers of iterations: done, asked for, in config.toml, and when the last checkpoint was written.
+#[derive(Clone, Copy)]
+struct Lengths {
+    done: u64,
+    asked: u64,
+    written: u64,
+    begun: u64,
+}
+
+/// Settings that a run may change without becoming another. The length is not among them where something is a function of it.
+pub fn may_change(settings: &Settings) -> Vec<&'static str> {
+    let is_rising = settings.config.destruction_bound == BoundSchedule::Rising;
+    MAY_CHANGE.iter().copied().filter(|key| !(is_rising && *key == "iterations")).collect()
+}
+
 /// Refuses a run that is over, or that cannot become what is asked for.
 fn is_something_left(
     path: &Path,
     settings: &Settings,
-    begun: &Settings,
-    done: u64,
-    outcome: Option<Outcome>,
+    lengths: Lengths,
+    outcome: Option<&Outcome>,
 ) -> Result<(), RunError> {
-    let (path, asked) = (path.to_owned(), settings.config.iterations);
+    let path = path.to_owned();
+    let Lengths { done, asked, written, begun } = lengths;
     if asked < done {
         return Err(RunError::TooFew { path, done, asked });
     }
-    let is_rising = begun.config.destruction_bound == BoundSchedule::Rising;
-    if is_rising && asked != begun.config.iterations {
+    if settings.config.destruction_bound == BoundSchedule::Rising && asked != begun {
         return Err(RunError::Rising { path });
     }
-    match outcome {
-        // A bound that was let through now may have been what ended it.
-        Some(outcome) if settings.keeping.explosion == begun.keeping.explosion => match outcome.status {
-            Status::Diverged { at, .. } => Err(RunError::Diverged { path, at }),
-            Status::Finished if outcome.iterations == asked => {
-                Err(RunError::Finished { path, iterations: done })
-            }
-            _ => Ok(()),
-        },
+    let Some(outcome) = outcome else { return Ok(()) };
+    match outcome.status {
+        // A bound that is let through now may have been what ended it.
+        Status::Diverged { at, .. } if outcome.explosion == Some(settings.keeping.explosion) => {
+            Err(RunError::Diverged { path, at })
+        }
+        Status::Finished if outcome.iterations == asked && written == asked => {
+            Err(RunError::Finished { path, iterations: asked })
+        }
         _ => Ok(()),
     }
 }

@@ -179,7 +179,8 @@ impl Resolving {
         };
         parsed
             .map_err(|unknown| {
-                let problem = Problem::new(format!("there is no target named {:?}", unknown.given));
+                let problem =
+                    Problem::new(format!("there is no target named {}", Value::Text(unknown.given)));
                 let all = NamedTarget::ALL.map(NamedTarget::name).join(", ");
                 let help = match unknown.nearest {
                     Some(nearest) => format!("did you mean `{nearest}`? The targets are {all}"),
@@ -297,7 +298,10 @@ impl Resolving {
         let usual = Settings::preset(settings.target, settings.method, settings.steps());
         for setting in SETTINGS {
             let Some(entry) = self.given.get(setting.key) else { continue };
-            let is_usual = || document::value_of(&(setting.write)(&usual)) == entry.value;
+            let is_usual = || {
+                let usual = document::value_of(&(setting.write)(&usual));
+                usual == entry.value || usual.number().is_ok_and(|usual| entry.value.number() == Ok(usual))
+            };
             if let Some(reason) = (setting.idle)(settings).filter(|_| !is_usual()) {
                 let problem = Problem::new(format!("`{}` has no effect: {reason}", setting.key));
                 self.problems.push(problem.at(entry.key.clone(), "no effect").help("leave it out"));

@@ -63,7 +63,9 @@ pub const SETTINGS: &[Setting] = &[
             let steps = s.config.grid.steps();
             s.config.grid = match v {
                 Value::List(times) => {
-                    Grid::Given(times.iter().map(|(time, _)| time.number()).collect::<Result<_, _>>()?)
+                    let times: Result<_, _> = times.iter().map(|(time, _)| time.number()).collect();
+                    let wanted = "a list of numbers, or \"uniform\" or \"harmonic\"".to_owned();
+                    Grid::Given(times.map_err(|_| Mismatch { wanted, nearest: None })?)
                 }
                 _ if v.choice(GRIDS)? => Grid::Harmonic(steps),
                 _ => Grid::Uniform(steps),

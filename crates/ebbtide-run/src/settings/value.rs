@@ -101,9 +101,15 @@ impl Value {
     }
 }
 
+/// Longer texts are cut short in messages.
+const LONGEST: usize = 60;
+
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
+            Value::Text(text) if text.chars().count() > LONGEST => {
+                write!(f, "\"{}…\"", text.chars().take(LONGEST).collect::<String>())
+            }
             Value::Text(text) => write!(f, "\"{text}\""),
             Value::Whole(number) => write!(f, "{number}"),
             Value::Number(number) => write!(f, "{number:?}"),

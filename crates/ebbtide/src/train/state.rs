@@ -30,6 +30,11 @@ impl State {
         self.evaluations
     }
 
+    /// How many end points local search has found and kept.
+    pub fn archived(&self) -> usize {
+        self.archive.as_ref().map_or(0, Archive::len)
+    }
+
     /// The learned part.
     pub fn learner(&self) -> &Learner {
         &self.learner

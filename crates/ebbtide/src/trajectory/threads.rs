@@ -26,6 +26,9 @@ pub struct ThreadsError {
     reason: String,
 }
 
+/// More than any machine has cores, and fewer than systems fall over.
+const MOST_THREADS: usize = 1024;
+
 impl Threads {
     /// Starts threads, the caller's counted among them; 0 means as many as the machine has cores.
     pub fn new(threads: usize) -> Result<Self, ThreadsError> {
@@ -33,6 +36,10 @@ impl Threads {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             _ => threads,
         };
+        if threads > MOST_THREADS {
+            let reason = format!("there is no use for more than {MOST_THREADS}");
+            return Err(ThreadsError { threads, reason });
+        }
         let crew = Crew::new(threads).map_err(|error| ThreadsError { threads, reason: error.to_string() })?;
         Ok(Self { crew: Arc::new(crew) })
     }
