@@ -13,7 +13,7 @@ use crate::folder::FolderError;
 use crate::journal::JournalError;
 use crate::settings::{Difference, Problems};
 
-/// Why a run cannot begin or go on. That it diverges is not among the reasons: see [`Status`].
+/// Why a run cannot begin or go on. That it diverges is not among the reasons: see [`Status`](crate::Status).
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
