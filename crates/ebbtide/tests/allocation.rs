@@ -5,6 +5,7 @@ mod user;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use ebbtide::network::Backbone;
 use ebbtide::objective::{DestructionObjective, GenerationObjective, Method};
@@ -151,7 +152,10 @@ fn main() {
 
 fn a_step_after_the_first_allocates_nothing() {
     let mut failures = Vec::new();
-    for threads in [1, 2].map(|count| Threads::new(count).expect("threads")) {
+    for count in [1, 2] {
+        let threads = Threads::new(count).expect("threads");
+        // A thread that begins allocates too, whenever the system lets it.
+        std::thread::sleep(Duration::from_millis(500));
         for case in cases() {
             let valid = || case.config.validate(Arc::clone(&case.target)).expect("valid");
             let mut trainer = Trainer::new(valid(), &threads);
