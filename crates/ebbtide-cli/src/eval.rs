@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use ebbtide::metric::{EvaluationError, EvaluationOptions, evaluate};
 use ebbtide::trajectory::Threads;
 use ebbtide_run::run::read_outcome;
@@ -31,7 +30,7 @@ pub struct Eval {
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
     /// Weights of the newest checkpoint (last) or of the best evaluation (best)
-    #[arg(long, value_name = "WHICH", default_value = "last", value_parser = PossibleValuesParser::new(["last", "best"]).try_map(|name| name.parse::<Which>()), hide_possible_values = true)]
+    #[arg(long, value_name = "WHICH", default_value = "last", value_parser = parse::which(), hide_possible_values = true)]
     checkpoint: Which,
     /// Leave out the 2-Wasserstein distance, whose cost grows as the cube of the samples
     #[arg(long)]

@@ -1,6 +1,7 @@
 //! Values of arguments: counts as people write them, lists of seeds, and names that a shell may complete.
 
-use clap::builder::{PossibleValue, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use ebbtide_run::trained::Which;
 
 /// A count: `1000`, `1_000` or `1e3`.
 pub fn count(text: &str) -> Result<usize, String> {
@@ -41,6 +42,11 @@ pub fn seeds(text: &str) -> Result<Seeds, String> {
 /// Different seeds, at least one.
 #[derive(Clone)]
 pub struct Seeds(pub Vec<u64>);
+
+/// `last` or `best`.
+pub fn which() -> impl TypedValueParser<Value = Which> {
+    PossibleValuesParser::new(["last", "best"]).try_map(|name| name.parse())
+}
 
 /// Any text, with names that a shell may offer. What is wrong with others is told with all that is wrong with a
 /// configuration.

@@ -41,7 +41,7 @@ pub struct Sample {
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
     /// Weights of the newest checkpoint (last) or of the best evaluation (best)
-    #[arg(long, value_name = "WHICH", default_value = "last", value_parser = PossibleValuesParser::new(["last", "best"]).try_map(|name| name.parse::<Which>()), hide_possible_values = true)]
+    #[arg(long, value_name = "WHICH", default_value = "last", value_parser = parse::which(), hide_possible_values = true)]
     checkpoint: Which,
     /// Threads; 0 takes all cores. How many never changes the samples
     #[arg(long, value_name = "K", default_value_t = 0)]

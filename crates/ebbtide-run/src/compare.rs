@@ -154,10 +154,10 @@ pub fn group(found: &[Found]) -> Vec<Group> {
 }
 
 fn summary(runs: &[&Found]) -> Group {
-    let ended = |run: &&&Found| is_done(run);
-    let finished: Vec<&Outcome> = runs.iter().filter(ended).filter_map(|run| finished(run)).collect();
-    let diverged =
-        runs.iter().filter_map(|run| run.outcome.as_ref()).filter(|outcome| has_diverged(outcome)).count();
+    let done = runs.iter().filter(|run| is_done(run)).filter_map(|run| run.outcome.as_ref());
+    let (finished, diverged): (Vec<&Outcome>, Vec<_>) =
+        done.partition(|outcome| outcome.status == Status::Finished);
+    let diverged = diverged.len();
     let mean = |value: fn(&Outcome) -> Option<f64>| {
         Mean::of(&finished.iter().filter_map(|outcome| value(outcome)).collect::<Vec<_>>())
     };
@@ -208,14 +208,6 @@ pub fn is_done(run: &Found) -> bool {
         Status::Diverged { .. } => true,
         Status::Interrupted => false,
     })
-}
-
-fn finished(run: &Found) -> Option<&Outcome> {
-    run.outcome.as_ref().filter(|outcome| outcome.status == Status::Finished)
-}
-
-fn has_diverged(outcome: &Outcome) -> bool {
-    matches!(outcome.status, Status::Diverged { .. })
 }
 
 #[cfg(test)]

@@ -46,10 +46,10 @@ impl Estimate {
         let ordinary = begun.elapsed().as_secs_f64() / count as f64;
         let searches = settings.config.local_search.map_or(0.0, |search| 1.0 / search.every as f64);
         let iteration = ordinary + searches * (first - ordinary).max(0.0);
-        let target = settings.built_target();
+        let target = trainer.target();
         let evaluating = |samples: usize, transport: bool| {
             let options = EvaluationOptions { samples, transport, ..Default::default() };
-            Ok::<f64, RunError>(timed(|| evaluate(&*target, &mut trainer.sampler(), options))?.1)
+            Ok::<f64, RunError>(timed(|| evaluate(&**target, &mut trainer.sampler(), options))?.1)
         };
         let samples = settings.keeping.samples;
         let evaluation = evaluating(samples, false)?;

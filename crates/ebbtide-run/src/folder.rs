@@ -88,18 +88,18 @@ impl Folder {
     /// Makes a new folder in `parent` named `name`, or `name-2`, `name-3`, … if that is taken.
     pub fn create(parent: &Path, name: &str) -> Result<Self, FolderError> {
         fs::create_dir_all(parent).map_err(FileError::of("make", parent))?;
-        for number in 1_u64.. {
+        let mut number = 1_u64;
+        loop {
             let path = parent.join(if number == 1 { name.to_owned() } else { format!("{name}-{number}") });
             match fs::create_dir(&path) {
                 Ok(()) => {
                     durable::sync_folder(parent).map_err(FileError::of("make sure of", parent))?;
                     return Self::furnish(path);
                 }
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
                 Err(error) => return Err(FileError::of("make", &path)(error).into()),
             }
         }
-        unreachable!("some number is free")
     }
 
     /// A folder at this very place, made if it is not there.

@@ -12,8 +12,8 @@ use crate::durable::FileError;
 use crate::folder::{Folder, FolderError, is_run};
 use crate::run::{Run, RunError, may_change, read_outcome, read_settings};
 use crate::settings::{
-    Difference, Draft, Entry, Mismatch, Place, Problem, Problems, Settings, Strictness, Value, entries,
-    nearest,
+    Difference, Draft, Entry, Mismatch, Place, Problem, Problems, Settings, Source, Strictness, Value,
+    entries, nearest,
 };
 use crate::{Observer, Outcome, Stop};
 
@@ -194,9 +194,7 @@ struct Reading<'a> {
 
 impl<'a> Reading<'a> {
     fn new(name: &'a str, text: &'a str) -> Result<Self, Problems> {
-        let mut draft = Draft::new();
-        draft.source(name, text);
-        let sources = draft.sources().to_vec();
+        let sources = vec![Source::file(name, text)];
         let entries = entries(0, text).map_err(|problems| Problems { sources: sources.clone(), problems })?;
         let mut reading = Self { name, text, entries, problems: Problems { sources, problems: Vec::new() } };
         reading.refuse_unknown();
@@ -277,14 +275,7 @@ impl<'a> Reading<'a> {
     }
 
     fn checked<T>(&mut self, entry: &Entry, value: Result<T, Mismatch>) -> Option<T> {
-        value
-            .map_err(|mismatch| {
-                let message = format!("{} is {}, but must be {}", entry.path, entry.value, mismatch.wanted);
-                let problem =
-                    Problem::new(message).at(entry.place.clone(), format!("not {}", mismatch.wanted));
-                self.problems.problems.push(problem);
-            })
-            .ok()
+        value.map_err(|mismatch| self.tell(entry.mismatched(&mismatch))).ok()
     }
 
     /// One run: the settings for all, and its place in the grid.

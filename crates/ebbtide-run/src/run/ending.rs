@@ -25,13 +25,15 @@ impl Run {
                 self.end(outcome, observer)
             }
             // Whatever an evaluation finds that nobody would have made but for the interruption, a resumed run will find in its own time.
-            Err(Halt::Diverged(found)) if status == Status::Interrupted => {
-                self.remark(observer, &format!("no figures: {}", in_words(&found)));
+            Err(Halt::Diverged { reason, .. }) if status == Status::Interrupted => {
+                self.remark(observer, &format!("no figures: {reason}"));
                 self.remove_samples()?;
                 let outcome = self.outcome(status);
                 self.end(outcome, observer)
             }
-            Err(Halt::Diverged(found)) => self.diverged(found, observer),
+            Err(Halt::Diverged { at, reason, point }) => {
+                self.diverged(Status::Diverged { at, reason, point }, observer)
+            }
             Err(Halt::Failed(error)) => Err(error),
         }
     }
@@ -41,7 +43,7 @@ impl Run {
         let at = self.trainer.state().iteration();
         if !self.trainer.is_sound() {
             let reason = "a weight is not finite after the last iteration".to_owned();
-            return Err(Halt::Diverged(Status::Diverged { at, reason, point: Vec::new() }));
+            return Err(Halt::Diverged { at, reason, point: Vec::new() });
         }
         let evaluation = match self.measure(at, true) {
             Err(Halt::Failed(RunError::Evaluation(error @ EvaluationError::Transport(_)))) => {
@@ -125,12 +127,5 @@ impl Run {
         let mut file = Export::to_file(&self.folder.files().samples(), Format::Npy, shape, count)?;
         file.write(&evaluation.samples, None)?;
         Ok(file.finish()?)
-    }
-}
-
-fn in_words(status: &Status) -> &str {
-    match status {
-        Status::Diverged { reason, .. } => reason,
-        _ => "it could not be evaluated",
     }
 }

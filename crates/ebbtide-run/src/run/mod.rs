@@ -10,7 +10,6 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use ebbtide::metric::{Evaluation, EvaluationError, EvaluationOptions, evaluate};
-use ebbtide::network::Layout;
 use ebbtide::train::{TrainError, Trainer};
 use ebbtide::trajectory::Threads;
 
@@ -31,7 +30,6 @@ pub struct Run {
     folder: Folder,
     settings: Settings,
     trainer: Trainer,
-    layout: Layout,
     journal: Journal,
     log: Log,
     progress: Progress,
@@ -83,9 +81,8 @@ impl Run {
         }
         let mut log = Log::open(&folder.files().log())?;
         log.environment(&environment);
-        let layout = settings.validate()?.model().layout.clone();
         let saved = Saved { at: Instant::now(), iteration: None, cost: Duration::ZERO };
-        Ok(Self { folder, settings, trainer, layout, journal, log, progress, remarks, saved })
+        Ok(Self { folder, settings, trainer, journal, log, progress, remarks, saved })
     }
 
     /// Where it is kept.
@@ -110,7 +107,9 @@ impl Run {
         self.tell(observer, Event::Begun { folder: &folder, iteration, iterations, seconds });
         match self.train(stop, observer) {
             Ok(finished) => self.conclude(finished, observer),
-            Err(Halt::Diverged(status)) => self.diverged(status, observer),
+            Err(Halt::Diverged { at, reason, point }) => {
+                self.diverged(Status::Diverged { at, reason, point }, observer)
+            }
             Err(Halt::Failed(error)) => {
                 // Whoever began the run gets the error itself.
                 self.log.notice(Event::Remarked(&format!("failed: {error}")));
@@ -199,7 +198,7 @@ impl Run {
             |error| match error {
                 EvaluationError::NotFinite { what: "sample", point, .. } => {
                     let reason = "a sample of the evaluation is not finite".to_owned();
-                    Halt::Diverged(Status::Diverged { at: iteration, reason, point })
+                    Halt::Diverged { at: iteration, reason, point }
                 }
                 error => Halt::Failed(error.into()),
             },
@@ -218,7 +217,8 @@ impl Run {
         self.progress.journal = self.journal.len();
         let folder = self.folder.files().checkpoints();
         let settings = self.settings.to_toml();
-        let path = checkpoint::save(&folder, self.trainer.state(), &self.layout, &self.progress, &settings)?;
+        let (state, layout) = (self.trainer.state(), &self.trainer.model().layout);
+        let path = checkpoint::save(&folder, state, layout, &self.progress, &settings)?;
         checkpoint::keep_best(&folder, self.progress.best.iteration())?;
         self.saved = Saved { at: Instant::now(), iteration: Some(iteration), cost: begun.elapsed() };
         self.tell(observer, Event::Saved { iteration, path: &path });
@@ -227,7 +227,8 @@ impl Run {
 
     fn save_best(&self) -> Result<(), FileError> {
         let folder = self.folder.files().checkpoints();
-        checkpoint::save_best(&folder, self.trainer.state(), &self.layout, &self.settings.to_toml())
+        let layout = &self.trainer.model().layout;
+        checkpoint::save_best(&folder, self.trainer.state(), layout, &self.settings.to_toml())
     }
 
     fn remark(&mut self, observer: &mut dyn Observer, text: &str) {
@@ -242,18 +243,16 @@ impl Run {
 
 /// Why the iterations ended early.
 enum Halt {
-    Diverged(Status),
+    Diverged { at: u64, reason: String, point: Vec<f32> },
     Failed(RunError),
 }
 
 impl From<TrainError> for Halt {
     fn from(error: TrainError) -> Self {
         match error {
-            TrainError::Diverged { iteration, what, value, point } => Halt::Diverged(Status::Diverged {
-                at: iteration,
-                reason: format!("the {what} is {value}"),
-                point,
-            }),
+            TrainError::Diverged { iteration, what, value, point } => {
+                Halt::Diverged { at: iteration, reason: format!("the {what} is {value}"), point }
+            }
             error => Halt::Failed(error.into()),
         }
     }
@@ -267,7 +266,7 @@ impl From<FileError> for Halt {
 
 impl Explosion {
     fn at(self, iteration: u64) -> Halt {
-        Halt::Diverged(Status::Diverged { at: iteration, reason: self.reason, point: self.point })
+        Halt::Diverged { at: iteration, reason: self.reason, point: self.point }
     }
 }
 

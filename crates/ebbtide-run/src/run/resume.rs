@@ -58,12 +58,6 @@ impl Run {
             begun: begun.config.iterations,
         };
         is_something_left(&path, &settings, lengths, outcome.as_ref())?;
-        if outcome.is_some_and(|outcome| outcome.status != Status::Finished) {
-            // It is not over any more.
-            let result = folder.files().result();
-            fs::remove_file(&result).map_err(FileError::of("remove", &result))?;
-            durable::sync_folder(&path).map_err(FileError::of("make sure of", &path))?;
-        }
         let (trainer, progress) = match found {
             Some(stored) => {
                 let progress = stored.progress()?;
@@ -74,6 +68,12 @@ impl Run {
                 (Trainer::new(valid, threads), Progress::default())
             }
         };
+        if outcome.is_some_and(|outcome| outcome.status != Status::Finished) {
+            // It is not over any more.
+            let result = folder.files().result();
+            fs::remove_file(&result).map_err(FileError::of("remove", &result))?;
+            durable::sync_folder(&path).map_err(FileError::of("make sure of", &path))?;
+        }
         checkpoint::keep_best(&folder.files().checkpoints(), progress.best.iteration())?;
         if lengths.asked != lengths.begun {
             remarks.push(format!("its length is {} iterations now; it was {}", lengths.asked, lengths.begun));

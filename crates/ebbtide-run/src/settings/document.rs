@@ -6,7 +6,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::problem::{Place, Problem};
-use super::value::Value;
+use super::value::{Mismatch, Value};
 
 /// `path = value`, with where both were written.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +21,18 @@ pub struct Entry {
     pub place: Place,
     /// The value.
     pub value: Value,
+}
+
+impl Entry {
+    /// That the value is not of the kind wanted.
+    pub fn mismatched(&self, mismatch: &Mismatch) -> Problem {
+        let message = format!("{} is {}, but must be {}", self.path, self.value, mismatch.wanted);
+        let problem = Problem::new(message).at(self.place.clone(), format!("not {}", mismatch.wanted));
+        match mismatch.nearest {
+            Some(nearest) => problem.help(format!("did you mean \"{nearest}\"?")),
+            None => problem,
+        }
+    }
 }
 
 /// All entries of a document, tables taken apart.

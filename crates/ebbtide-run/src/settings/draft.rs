@@ -7,7 +7,7 @@ use ebbtide::process::Grid;
 use ebbtide::target::NamedTarget;
 
 use super::document::{self, Entry};
-use super::value::{Mismatch, Value, nearest};
+use super::value::{Value, nearest};
 use super::{CUSTOM, Keeping, Place, Problem, Problems, SETTINGS, Settings, Source, disagreements};
 
 /// What is said of settings that have no effect.
@@ -77,13 +77,8 @@ impl Draft {
 
     /// Adds a text that entries may point into; answers with its number.
     pub fn source(&mut self, name: &str, text: &str) -> usize {
-        self.sources.push(Source { name: name.to_owned(), text: text.to_owned(), is_argument: false });
+        self.sources.push(Source::file(name, text));
         self.sources.len() - 1
-    }
-
-    /// The texts so far.
-    pub fn sources(&self) -> &[Source] {
-        &self.sources
     }
 
     /// Looks at everything together. All that is wrong is told at once.
@@ -228,7 +223,7 @@ impl Resolving {
             .value
             .whole()
             .map_err(|mismatch| {
-                let problem = mismatched(entry, &mismatch);
+                let problem = entry.mismatched(&mismatch);
                 self.problems.push(problem);
             })
             .ok()
@@ -240,7 +235,7 @@ impl Resolving {
         for setting in SETTINGS {
             let Some(entry) = self.given.get(setting.key) else { continue };
             if let Err(mismatch) = (setting.read)(settings, &entry.value) {
-                let problem = mismatched(entry, &mismatch);
+                let problem = entry.mismatched(&mismatch);
                 self.problems.push(problem);
             }
         }
@@ -355,15 +350,6 @@ fn clash(before: &Source, after: &Source) -> bool {
     match before.is_argument {
         true => before.name != after.name,
         false => !after.is_argument,
-    }
-}
-
-fn mismatched(entry: &Entry, mismatch: &Mismatch) -> Problem {
-    let message = format!("{} is {}, but must be {}", entry.path, entry.value, mismatch.wanted);
-    let problem = Problem::new(message).at(entry.place.clone(), format!("not {}", mismatch.wanted));
-    match mismatch.nearest {
-        Some(nearest) => problem.help(format!("did you mean \"{nearest}\"?")),
-        None => problem,
     }
 }
 

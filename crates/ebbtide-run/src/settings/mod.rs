@@ -1,5 +1,6 @@
 //! Settings: what a run is asked for, from files and arguments, checked as a whole before anything starts.
 
+mod choices;
 mod document;
 mod draft;
 mod print;

@@ -14,6 +14,13 @@ pub struct Source {
     pub is_argument: bool,
 }
 
+impl Source {
+    /// A file.
+    pub fn file(name: &str, text: &str) -> Self {
+        Self { name: name.to_owned(), text: text.to_owned(), is_argument: false }
+    }
+}
+
 /// A part of a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {

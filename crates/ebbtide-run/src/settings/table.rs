@@ -1,52 +1,13 @@
 //! All settings, row by row.
 
-use ebbtide::network::Backbone;
 use ebbtide::objective::{DestructionObjective, GenerationObjective};
 use ebbtide::process::{Corrections, GenerationVariance, Grid, Multiplier};
-use ebbtide::train::{
-    Arrangement, BoundSchedule, CorrectionReference, ExplorationForm, LikelihoodSource, LocalSearch, Schedule,
-};
+use ebbtide::train::{Arrangement, ExplorationForm, LocalSearch};
 
 use super::Settings;
+use super::choices::*;
 use super::setting::{Setting, float, name, quoted, set, single};
 use super::value::{Mismatch, Value};
-
-const VARIANCES: &[(&str, bool)] = &[("fixed", false), ("learned", true)];
-
-const GENERATION_OBJECTIVES: &[(&str, GenerationObjective)] = &[
-    ("trajectory-balance", GenerationObjective::TrajectoryBalance),
-    ("var-grad", GenerationObjective::VarGrad),
-    ("reverse-kl", GenerationObjective::ReverseKl),
-];
-
-const DESTRUCTION_OBJECTIVES: &[(&str, Option<DestructionObjective>)] = &[
-    ("none", None),
-    ("trajectory-balance", Some(DestructionObjective::TrajectoryBalance)),
-    ("var-grad", Some(DestructionObjective::VarGrad)),
-    ("trajectory-likelihood", Some(DestructionObjective::TrajectoryLikelihood)),
-];
-
-const SOURCES: &[(&str, LikelihoodSource)] =
-    &[("fresh", LikelihoodSource::Fresh), ("generated", LikelihoodSource::Generated)];
-
-const BOUND_SCHEDULES: &[(&str, BoundSchedule)] =
-    &[("constant", BoundSchedule::Constant), ("rising", BoundSchedule::Rising)];
-
-const MULTIPLIERS: &[(&str, bool)] = &[("bounded", false), ("exponential", true)];
-
-const BACKBONES: &[(&str, Backbone)] = &[("shared", Backbone::Shared), ("separate", Backbone::Separate)];
-
-const ARRANGEMENTS: &[(&str, Arrangement)] =
-    &[("separate", Arrangement::Separate), ("single", Arrangement::Single)];
-
-const REFERENCES: &[(&str, CorrectionReference)] =
-    &[("buffer", CorrectionReference::Buffer), ("batch", CorrectionReference::Batch)];
-
-const FORMS: &[(&str, bool)] = &[("variance-rate", false), ("step-deviation", true)];
-
-const SCHEDULES: &[(&str, Schedule)] = &[("every", Schedule::Every), ("alternating", Schedule::Alternating)];
-
-const GRIDS: &[(&str, bool)] = &[("uniform", false), ("harmonic", true)];
 
 /// C₁ where no preset says otherwise.
 const EXPONENTIAL_BOUND: f32 = 4.0;

@@ -13,7 +13,7 @@ use crate::objective::{DestructionObjective, GenerationObjective};
 use crate::stream::{Address, Purpose};
 use crate::target::{Target, TargetError, evaluate, evaluate_with_gradient};
 use crate::trajectory::{
-    Network, Noise, Sampler, Threads, Trajectories, draw_noise, simulate_backward, simulate_forward,
+    Model, Network, Noise, Sampler, Threads, Trajectories, draw_noise, simulate_backward, simulate_forward,
 };
 
 /// A training under way.
@@ -101,6 +101,11 @@ impl Trainer {
         self.valid.target()
     }
 
+    /// The model as it is now.
+    pub fn model(&self) -> &Model {
+        self.differentiator.model()
+    }
+
     /// Everything there is to save.
     pub fn state(&self) -> &State {
         &self.state
@@ -109,7 +114,7 @@ impl Trainer {
     /// The sampler as it is now: live weights, no exploration.
     pub fn sampler(&self) -> Sampler {
         let parameters = self.state.learner.parameters().to_vec();
-        Sampler::ready(self.differentiator.model().clone(), parameters, &self.threads)
+        Sampler::ready(self.model().clone(), parameters, &self.threads)
     }
 
     /// Whether the state can be taken up again. It cannot when the last update left a weight that is not finite: the next
