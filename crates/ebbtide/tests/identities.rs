@@ -17,7 +17,7 @@ use ebbtide::target::Target;
 use ebbtide::train::{Batch, Config, Differentiator, LocalSearch, Objectives, Trainer, Weights};
 use ebbtide::trajectory::{Model, Sampler, Trajectories};
 use reference::draw::Draw;
-use reference::kernel::{log_destruction, log_generation};
+use reference::kernel::{destruction, generation, log_destruction, log_generation, state};
 use reference::network::random_parameters;
 use reference::{Parameters, Settings, exact};
 use user::{Formula, Gaussian};
@@ -297,4 +297,49 @@ fn corrections_that_say_nothing_change_nothing() {
     let close = |a: Estimate, b: Estimate| (a.value - b.value).abs() < 1e-5;
     assert!(close(fixed.elbo, learned.elbo), "{fixed:?} {learned:?}");
     assert!(close(fixed.eubo.expect("draws"), learned.eubo.expect("draws")), "{fixed:?} {learned:?}");
+}
+
+#[test]
+fn multipliers_are_the_variances_and_means_of_the_kernels() {
+    let learned = reference::Destruction::Learned(reference::DestructionVariance::Bounded);
+    for form in [reference::Destruction::Fixed, learned] {
+        let settings = Settings { times: vec![0.0, 0.2, 0.5, 1.0], ..settings(2, 8, 1, form) };
+        let parameters = random_parameters(&settings, 0.6, &mut Draw::new(5));
+        let model = model(&settings);
+        let weights = flat(&model, &parameters);
+        let mut sampler = Sampler::new(model, weights, &user::thread()).expect("weights");
+        // More than a tile.
+        let trajectories = sampler.generate(150, Address::new(0, Purpose::Sample, 0));
+        let all = sampler.multipliers(&trajectories);
+        let mut least = [f64::INFINITY; 3];
+        for path in 0..trajectories.len() {
+            let states: Vec<f64> = trajectories.path(path).iter().map(|&x| f64::from(x)).collect();
+            for i in 0..3 {
+                let (from, to) = (state(&settings, &states, i), state(&settings, &states, i + 1));
+                let base = settings.sigma_squared * settings.delta(i);
+                let up = generation(&settings, &parameters, i, &from);
+                let down = (i > 0).then(|| destruction(&settings, &parameters, i, &to));
+                for k in 0..2 {
+                    let place = (path * 3 + i) * 2 + k;
+                    let [gamma, alpha, beta] =
+                        [&all.gamma, &all.alpha, &all.beta].map(|values| f64::from(values[place]));
+                    let rho = settings.rho(i);
+                    let (mean, variance) =
+                        down.as_ref().map_or((0.0, base), |down| (down.mean[k], down.variance[k] / rho));
+                    assert!((gamma - up.variance[k] / base).abs() < 1e-4 * gamma, "γ of step {i} of {path}");
+                    assert!(
+                        (alpha * rho * to[k] - mean).abs() < 1e-4 * (1.0 + mean.abs()),
+                        "α of step {i} of {path}"
+                    );
+                    assert!((beta - variance / base).abs() < 1e-4, "β of step {i} of {path}");
+                    for (least, value) in least.iter_mut().zip([gamma, alpha, beta]) {
+                        *least = least.min(value);
+                    }
+                }
+            }
+        }
+        // They say something, where they may.
+        assert!(least[0] < 0.9, "{least:?}");
+        assert_eq!(least[1..].iter().all(|&least| least < 0.9), form == learned, "{least:?}");
+    }
 }

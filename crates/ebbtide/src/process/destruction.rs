@@ -57,6 +57,12 @@ impl Destruction {
         self.corrections != Corrections::Fixed
     }
 
+    /// α and β of raw outputs a and b.
+    pub fn multipliers(&self, a: f32, b: f32) -> (f32, f32) {
+        let constants = self.constants(Step { length: 1.0, ratio: 1.0 });
+        (constants.shrink(a), constants.multiplier(b).0)
+    }
+
     fn constants(&self, step: Step) -> Constants {
         let base = step.ratio * self.sigma_squared * step.length;
         let (bound, exponent) = match self.corrections {

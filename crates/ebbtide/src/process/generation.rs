@@ -46,6 +46,11 @@ impl Generation {
         }
     }
 
+    /// γ of a raw output v.
+    pub fn multiplier(&self, v: f32) -> f32 {
+        exp(self.bound() * tanh(v))
+    }
+
     fn constants(&self, step: Step) -> Constants {
         let base = self.sigma_squared * step.length;
         Constants {

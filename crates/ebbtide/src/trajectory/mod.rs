@@ -2,6 +2,7 @@
 
 mod lanes;
 mod model;
+mod multipliers;
 mod prelude;
 mod sampler;
 mod simulate;
@@ -10,6 +11,7 @@ mod tile;
 
 pub use lanes::{Desk, Lane, Lanes};
 pub use model::Model;
+pub use multipliers::Multipliers;
 pub use prelude::{Network, Prelude, PreludeDescent};
 pub use sampler::{LogProbs, Sampler, SamplerError};
 pub use simulate::{Noise, draw_noise, log_probs, simulate_backward, simulate_forward};

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Lanes, Model, Network, Noise, Prelude, Threads, Trajectories};
+use super::{Lanes, Model, Multipliers, Network, Noise, Prelude, Threads, Trajectories};
 use super::{draw_noise, log_probs, simulate_backward, simulate_forward};
 use crate::network::Direction;
 use crate::stream::{Address, Purpose};
@@ -131,5 +131,10 @@ impl Sampler {
         let (generation, destruction) = (&mut logs.generation, &mut logs.destruction);
         log_probs(&mut self.lanes, &self.model, network, trajectories, generation, destruction);
         logs
+    }
+    /// What the network makes of both processes along trajectories: γ, α and β of each step.
+    pub fn multipliers(&mut self, trajectories: &Trajectories) -> Multipliers {
+        let network = Network { parameters: &self.parameters, prelude: &self.prelude };
+        Multipliers::new(&mut self.lanes, &self.model, network, trajectories)
     }
 }

@@ -58,8 +58,23 @@ impl Tile {
         }
     }
 
-    /// One coordinate's a and b at a time.
-    pub(super) fn corrections(
+    /// One coordinate's v at a time 0 … T−1, for each trajectory; none where the variance is fixed.
+    pub(in crate::trajectory) fn variances(
+        &self,
+        model: &Model,
+        network: Network,
+        coordinate: usize,
+        time: usize,
+    ) -> Option<impl Iterator<Item = f32>> {
+        let output = model.dim() + coordinate;
+        let origin = network.prelude.origin_raw().get(output).copied()?;
+        let rest = if time == 0 { 0..0 } else { self.at(output, time, 1, model.steps() - 1) };
+        let origins = std::iter::repeat_n(origin, if time == 0 { self.count } else { 0 });
+        Some(origins.chain(self.generation_raw[rest].iter().copied()))
+    }
+
+    /// One coordinate's a and b at a time 2 … T; none where they are fixed.
+    pub(in crate::trajectory) fn corrections(
         &self,
         model: &Model,
         coordinate: usize,
