@@ -8,6 +8,9 @@ use ebbtide::metric::EvaluationError;
 use ebbtide::target::TargetError;
 use ebbtide::train::{ConfigError, TrainError};
 use ebbtide::trajectory::{SamplerError, ThreadsError};
+use ebbtide_report::keep::ReportError;
+use ebbtide_report::portrait::PortraitError;
+use ebbtide_report::watch::WatchError;
 use ebbtide_run::checkpoint::CheckpointError;
 use ebbtide_run::durable::FileError;
 use ebbtide_run::export::ExportError;
@@ -45,6 +48,10 @@ pub enum Failure {
     #[error(transparent)]
     Evaluation(#[from] EvaluationError),
     #[error(transparent)]
+    Report(#[from] ReportError),
+    #[error(transparent)]
+    Watch(WatchError),
+    #[error(transparent)]
     Threads(#[from] ThreadsError),
     #[error("could not listen for Ctrl-C: {0}")]
     Interrupt(#[from] ctrlc::Error),
@@ -67,6 +74,24 @@ impl From<RunError> for Failure {
             RunError::Problems(problems) => Failure::Problems(problems),
             RunError::Config(error) => Failure::Config(error),
             error => Failure::Run(error),
+        }
+    }
+}
+
+impl From<PortraitError> for Failure {
+    fn from(error: PortraitError) -> Self {
+        match error {
+            PortraitError::Run(error) => error.into(),
+            error => Failure::Report(error.into()),
+        }
+    }
+}
+
+impl From<WatchError> for Failure {
+    fn from(error: WatchError) -> Self {
+        match error {
+            WatchError::Portrait(error) => error.into(),
+            error => Failure::Watch(error),
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
+use ebbtide_run::folder::Files;
 use ebbtide_run::{Figures, Outcome, Status};
 
 use crate::words;
@@ -45,7 +46,11 @@ impl fmt::Display for FinalTable<'_> {
             row(f, "E(x)", evaluations.to_string(), "evaluations of the density")?;
         }
         match self.folder {
-            Some(folder) => row(f, "kept in", folder.display().to_string(), ""),
+            Some(folder) => {
+                row(f, "kept in", folder.display().to_string(), "")?;
+                let report = Files(folder).report();
+                if report.exists() { row(f, "report", report.display().to_string(), "") } else { Ok(()) }
+            }
             None => Ok(()),
         }
     }

@@ -11,11 +11,13 @@ mod final_table;
 mod find;
 mod interrupt;
 mod parse;
+mod report;
 mod sample;
 mod shell;
 mod sweep;
 mod targets;
 mod train;
+mod watch;
 mod words;
 
 use std::path::PathBuf;
@@ -60,6 +62,10 @@ enum Command {
     Eval(eval::Eval),
     /// Put runs side by side: mean ± deviation over seeds
     Compare(compare::Compare),
+    /// Make a page to look at, of one run or several
+    Report(report::Report),
+    /// Show a run in a browser while it goes on
+    Watch(watch::Watch),
     /// Run a grid of targets, methods, steps and seeds
     Sweep(sweep::SweepCommand),
     /// Print a whole configuration, commented, ready to edit
@@ -84,6 +90,8 @@ fn main() -> ExitCode {
         Command::Sample(sample) => sample.run(&runs),
         Command::Eval(eval) => eval.run(&runs),
         Command::Compare(compare) => compare.run(&runs),
+        Command::Report(report) => report.run(&runs),
+        Command::Watch(watch) => watch.run(&runs),
         Command::Sweep(sweep) => sweep.run(&runs),
         Command::Config(config) => config.run(),
         Command::Check(check) => check.run(&runs),

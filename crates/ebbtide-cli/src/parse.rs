@@ -43,6 +43,15 @@ pub fn seeds(text: &str) -> Result<Seeds, String> {
 #[derive(Clone)]
 pub struct Seeds(pub Vec<u64>);
 
+/// Two coordinates: `0,1`.
+pub fn pair(text: &str) -> Result<(usize, usize), String> {
+    let parts = text.split_once(',').map(|(i, j)| (i.trim().parse(), j.trim().parse()));
+    match parts {
+        Some((Ok(i), Ok(j))) if i != j => Ok((i, j)),
+        _ => Err("it must be two different coordinates, counted from 0, as 0,1".to_owned()),
+    }
+}
+
 /// `last` or `best`.
 pub fn which() -> impl TypedValueParser<Value = Which> {
     PossibleValuesParser::new(["last", "best"]).try_map(|name| name.parse())
@@ -81,6 +90,15 @@ mod tests {
         }
         for text in ["-1", "1.5", "many", "", "1e30"] {
             assert!(count(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn pairs_are_two_coordinates() {
+        assert_eq!(pair("0,1"), Ok((0, 1)));
+        assert_eq!(pair(" 3, 2"), Ok((3, 2)));
+        for text in ["", "1", "1,1", "-1,2", "0,1,2", "a,b"] {
+            assert!(pair(text).is_err(), "{text}");
         }
     }
 

@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use ebbtide::trajectory::Threads;
+use ebbtide_report::page::{self, Life};
 use ebbtide_run::Status;
 use ebbtide_run::compare::{Gathered, group};
 use ebbtide_run::durable;
-use ebbtide_run::folder::FolderError;
+use ebbtide_run::folder::{Files, FolderError};
 use ebbtide_run::pool;
 use ebbtide_run::run::RunError;
 use ebbtide_run::settings::Settings;
@@ -19,6 +21,7 @@ use crate::compare::{Form, tell_unreadable, write_groups, write_runs};
 use crate::display::Display;
 use crate::failure::{Failure, say, settle};
 use crate::interrupt::{INTERRUPTED, Interrupt};
+use crate::train::leave_report;
 
 /// What to run.
 #[derive(Args)]
@@ -59,7 +62,7 @@ A sweep is a file like this:
 
 Every run has a folder of its own in the sweep's folder. Killed and started again, a sweep goes on where it was: runs that
 are done are skipped, those that had begun are resumed. Shards may run at the same time on several machines that share the
-folder; each puts all that is there into results.csv (means) and runs.csv (single runs), and --merge does only that.
+folder; each puts all that is there into results.csv (means), runs.csv (single runs) and report.html (to look at), and --merge does only that.
 With Slurm:
 
   #SBATCH --array=1-8
@@ -116,7 +119,12 @@ impl SweepCommand {
                 return Done::Skipped;
             }
             match sweep.run(job, interrupt.stop(), &mut observer) {
-                Ok(Some(outcome)) => Done::Ended(outcome.status),
+                Ok(Some(outcome)) => {
+                    if let Ok(threads) = Threads::new(1) {
+                        leave_report(&sweep.place(job), &threads, &mut observer);
+                    }
+                    Done::Ended(outcome.status)
+                }
                 Ok(None) => Done::Skipped,
                 Err(JobError::Run(RunError::Folder(FolderError::InUse { path }))) => {
                     display.remark(&format!("{} is at work elsewhere: left alone", path.display()));
@@ -145,7 +153,7 @@ impl SweepCommand {
         }
     }
 
-    /// All runs of the sweep that there are, by whomever, into results.csv and runs.csv and onto standard output.
+    /// All runs of the sweep that there are, by whomever, into results.csv, runs.csv and report.html and onto standard output.
     fn merge(&self, sweep: &Sweep) -> Result<(), Failure> {
         let Gathered { found, unreadable } = sweep.gather();
         let groups = group(&found);
@@ -154,6 +162,9 @@ impl SweepCommand {
                 write_groups(file, &groups, Form::Csv)
             })?;
             durable::replace(&sweep.folder.join("runs.csv"), |file| write_runs(file, &found))?;
+            let name = sweep.folder.file_name().map_or("Sweep".into(), |name| name.to_string_lossy());
+            let page = page::comparison(&name, &found, &sweep.folder).page.to_html(Life::Still);
+            durable::replace_with(&Files(&sweep.folder).report(), page.as_bytes())?;
             write_groups(&mut io::stdout().lock(), &groups, self.form)?;
         }
         let left = sweep.jobs.iter().filter(|job| !matches!(sweep.state(job), Ok(JobState::Done))).count();

@@ -8,10 +8,11 @@ use std::process::ExitCode;
 
 use clap::Args;
 use ebbtide::trajectory::Threads;
+use ebbtide_report::keep;
 use ebbtide_run::compare::{gather, group};
 use ebbtide_run::run::{Run, RunError};
 use ebbtide_run::settings::Settings;
-use ebbtide_run::{Outcome, Status, pool};
+use ebbtide_run::{Event, Observer, Outcome, Status, pool};
 
 use crate::asked::Asked;
 use crate::compare::{Form, write_groups};
@@ -80,7 +81,7 @@ Methods (generation objective, then what happens to variance and destruction):
   custom        whatever the settings say
 
 Everything is kept in a folder of its own, runs/<date>-<target>-<method>-T<steps>-s<seed>/:
-config.toml, environment.json, metrics.jsonl, checkpoints/, samples.npy, result.json, log.txt.
+config.toml, environment.json, metrics.jsonl, checkpoints/, samples.npy, result.json, report.html, log.txt.
 
 Ctrl-C writes a checkpoint, prints the figures of what was learned so far, and ends with code 130; a
 second one leaves at once. `ebbtide resume` goes on, to the same bits.
@@ -98,6 +99,13 @@ The result is bitwise that of a run that was never stopped. Settings that the tr
 Examples:
   ebbtide resume runs/2026-11-16-25gmm-tb-tb-T5-s0
   ebbtide resume runs/2026-11-16-25gmm-tb-tb-T5-s0 --iterations 50000";
+
+/// Leaves a page in a run's folder. A run is worth as much without one, so what goes wrong is only told.
+pub fn leave_report(folder: &Path, threads: &Threads, observer: &mut dyn Observer) {
+    if let Err(error) = keep::leave_report(folder, threads) {
+        observer.notice(Event::Remarked(&format!("no report: {error}")));
+    }
+}
 
 /// How a run comes about.
 enum Start {
@@ -167,9 +175,11 @@ impl Manner {
             if interrupt.stop().asked() {
                 return Ok(None);
             }
-            let run = start.run(&Threads::new(cores / workers)?)?;
+            let threads = Threads::new(cores / workers)?;
+            let run = start.run(&threads)?;
             let folder = run.folder().to_owned();
             let outcome = run.go(interrupt.stop(), &mut observer)?;
+            leave_report(&folder, &threads, &mut observer);
             Ok::<_, Failure>(Some((folder, outcome)))
         });
         display.finish();

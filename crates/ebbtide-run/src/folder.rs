@@ -3,8 +3,15 @@
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use crate::durable::{self, FileError};
+
+/// Somebody who only looks whether a folder is in use ([`is_at_work`]) is gone after so long.
+const LOOK: Duration = Duration::from_millis(5);
+/// So often a folder in use is looked at again.
+const LOOKS: u32 = 10;
 
 /// A folder that belongs to this process as long as this value lives.
 pub struct Folder {
@@ -74,6 +81,11 @@ impl Files<'_> {
         self.0.join("samples.npy")
     }
 
+    /// What it came to, to look at.
+    pub fn report(&self) -> PathBuf {
+        self.0.join("report.html")
+    }
+
     /// What a resumed run begins with, and the best weights.
     pub fn checkpoints(&self) -> PathBuf {
         self.0.join("checkpoints")
@@ -130,13 +142,21 @@ impl Folder {
     fn lock(path: &Path) -> Result<File, FolderError> {
         let lock_path = Files(path).lock();
         let file = File::create(&lock_path).map_err(FileError::of("make", &lock_path))?;
-        match file.try_lock() {
-            Ok(()) => Ok(file),
-            Err(TryLockError::WouldBlock) => Err(FolderError::InUse { path: path.to_owned() }),
-            // A file system without locks: one process at a time is then the user's affair.
-            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(file),
-            Err(TryLockError::Error(error)) => Err(FileError::of("lock", &lock_path)(error).into()),
+        for patience in (0..LOOKS).rev() {
+            match file.try_lock() {
+                Ok(()) => return Ok(file),
+                Err(TryLockError::WouldBlock) if patience > 0 => thread::sleep(LOOK),
+                Err(TryLockError::WouldBlock) => break,
+                // A file system without locks: one process at a time is then the user's affair.
+                Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {
+                    return Ok(file);
+                }
+                Err(TryLockError::Error(error)) => {
+                    return Err(FileError::of("lock", &lock_path)(error).into());
+                }
+            }
         }
+        Err(FolderError::InUse { path: path.to_owned() })
     }
 
     /// Where it is.
@@ -148,6 +168,13 @@ impl Folder {
     pub fn files(&self) -> Files<'_> {
         Files(&self.path)
     }
+}
+
+/// Whether a process is training in this folder.
+pub fn is_at_work(path: &Path) -> bool {
+    let lock = File::open(Files(path).lock());
+    // The look itself holds the lock for an instant, together with others that look.
+    lock.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
 /// Whether there is a run at this very place.
@@ -223,7 +250,9 @@ mod tests {
         fs::write(folder.files().config(), "").expect("written");
         let path = folder.path().to_owned();
         assert!(matches!(Folder::open(&path), Err(FolderError::InUse { .. })));
+        assert!(is_at_work(&path));
         drop(folder);
+        assert!(!is_at_work(&path));
         Folder::open(&path).expect("free again");
     }
 

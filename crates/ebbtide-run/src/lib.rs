@@ -3,7 +3,7 @@
 //! [`ebbtide`] trains and knows no files; this crate keeps what it does. Nothing in here prints: whoever wants to
 //! show how a run is going is an [`Observer`].
 //!
-//! [`settings`] → [`run`] → [`trained`], [`compare`], [`sweep`], [`export`]
+//! [`settings`] → [`run`] → [`trained`], [`reading`], [`compare`], [`sweep`], [`export`]
 //!
 //! with [`folder`], [`checkpoint`], [`journal`] and [`durable`] underneath.
 
@@ -20,6 +20,7 @@ pub mod journal;
 mod log;
 mod outcome;
 pub mod pool;
+pub mod reading;
 mod record;
 pub mod run;
 pub mod settings;

@@ -1,0 +1,251 @@
+//! A chart as SVG: frame, grid, ticks, marks, legend, and what a pointer finds.
+
+use svg::node::element::{ClipPath, Definitions, Element, Group, Path, Rectangle, SVG, Text, Title};
+
+use super::legend::Legend;
+use super::paths::Area;
+use super::{Chart, Colour, Form, Mark, Stroke, Symbol, Tip};
+
+/// Size of all text.
+pub const FONT: f64 = 12.0;
+const FAMILY: &str = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif";
+
+/// Where a drawing is going to stand.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// In a page, as wide as there is room, with the page's colours.
+    Page,
+    /// Alone, on white.
+    File,
+}
+
+/// About how wide a text is. No font is asked: a drawing must not depend on which ones there are.
+pub fn text_width(text: &str, size: f64) -> f64 {
+    let narrow = |letter: char| {
+        matches!(
+            letter,
+            'i' | 'l' | 'I' | '.' | ',' | ':' | '|' | 'j' | 't' | ' ' | '\u{202f}' | '⁰'
+                ..='⁹' | '¹' | '²' | '³'
+        )
+    };
+    text.chars().map(|letter| if narrow(letter) { 0.36 } else { 0.61 }).sum::<f64>() * size
+}
+
+/// The whole drawing.
+pub fn svg(chart: &Chart, place: Place) -> SVG {
+    let (width, height) = chart.form.size();
+    let (area, legend) = layout(chart);
+    let mut drawing = SVG::new()
+        .set("viewBox", format!("0 0 {width} {height}"))
+        .set("role", "img")
+        .set("font-family", FAMILY)
+        .set("font-size", FONT)
+        .add(Title::new(chart.alt.as_str()));
+    if place == Place::File {
+        drawing = drawing
+            .set("width", width)
+            .set("height", height)
+            .add(Rectangle::new().set("width", width).set("height", height).set("fill", Colour::PAPER.light));
+    } else {
+        drawing = drawing.set("aria-label", chart.alt.replace('"', "″"));
+    }
+    let window = Rectangle::new()
+        .set("x", area.left)
+        .set("y", area.top)
+        .set("width", area.width)
+        .set("height", area.height);
+    let clip = format!("clip-{}", chart.name);
+    let marks = chart.marks.iter().filter(|mark| !matches!(mark, Mark::Symbols { .. }));
+    let clipped = marks
+        .flat_map(|mark| draw(mark, &area))
+        .fold(Group::new().set("clip-path", format!("url(#{clip})")), Group::add);
+    // Whole symbols, also at the edge.
+    let symbols = chart.marks.iter().filter(|mark| matches!(mark, Mark::Symbols { .. }));
+    let drawing = drawing
+        .add(Definitions::new().add(ClipPath::new().set("id", clip).add(window)))
+        .add(axes(chart, &area))
+        .add(clipped)
+        .add(symbols.flat_map(|mark| draw(mark, &area)).fold(Group::new(), Group::add))
+        .add(legend.draw(area.left, area.top - legend.height() - 6.0));
+    match place {
+        Place::Page if !chart.tips.is_empty() => drawing.add(tips(&chart.tips, &area)),
+        _ => drawing,
+    }
+}
+
+/// Where everything is: the axes get the room that their numbers need.
+fn layout(chart: &Chart) -> (Area, Legend<'_>) {
+    let (width, height) = chart.form.size();
+    let (x, y) = (chart.x.scale, chart.y.scale);
+    if chart.form == Form::Stamp {
+        let area = Area { left: 1.0, top: 1.0, width: width - 2.0, height: height - 2.0, x, y };
+        return (area, Legend::new(&[], width));
+    }
+    if chart.form == Form::Small {
+        let title = if chart.y.label.is_empty() { 6.0 } else { 20.0 };
+        let (width, height) = (width - 16.0, height - 24.0 - title);
+        return (Area { left: 8.0, top: title, width, height, x, y }, Legend::new(&[], width));
+    }
+    let ticks = y.ticks(5);
+    let widest = ticks.iter().map(|tick| text_width(&tick.label, FONT)).fold(0.0, f64::max);
+    let (left, right) = (widest + 14.0, 26.0);
+    let legend = Legend::new(&chart.legend, width - left - right);
+    let label = if chart.y.label.is_empty() { 0.0 } else { 20.0 };
+    let top = 10.0 + label + legend.height();
+    let bottom = if chart.x.label.is_empty() { 24.0 } else { 42.0 };
+    let area = Area { left, top, width: width - left - right, height: height - top - bottom, x, y };
+    (area, legend)
+}
+
+fn axes(chart: &Chart, area: &Area) -> Group {
+    let mut group = Group::new();
+    let hair =
+        |data: String| Path::new().set("d", data).set("stroke", Colour::HAIR.light).set("fill", "none");
+    let label = |text: &str, x: f64, y: f64, anchor: &'static str| {
+        Text::new(text).set("x", round(x)).set("y", round(y)).set("text-anchor", anchor)
+    };
+    let frame =
+        format!("M{:.1} {:.1}h{:.1}v{:.1}h-{:.1}z", area.left, area.top, area.width, area.height, area.width);
+    if chart.form == Form::Stamp {
+        return group.add(hair(frame));
+    }
+    let small = chart.form == Form::Small;
+    for tick in area.x.ticks(if small { 3 } else { 5 }) {
+        let x = area.across(tick.value);
+        let text = label(&tick.label, x, area.bottom() + 15.0, "middle");
+        group = group
+            .add(hair(format!("M{x:.1} {:.1}V{:.1}", area.top, area.bottom())))
+            .add(text.set("fill", Colour::PENCIL.light));
+    }
+    if small {
+        let title = label(&chart.y.label, area.left, area.top - 6.0, "start").set("fill", Colour::INK.light);
+        let ground = format!("M{:.1} {:.1}h{:.1}", area.left, area.bottom(), area.width);
+        return group.add(hair(ground).set("stroke", Colour::PENCIL.light)).add(title);
+    }
+    for tick in area.y.ticks(5) {
+        let y = area.up(tick.value);
+        let text = label(&tick.label, area.left - 7.0, y, "end").set("dominant-baseline", "central");
+        group = group
+            .add(hair(format!("M{:.1} {y:.1}H{:.1}", area.left, area.right())))
+            .add(text.set("fill", Colour::PENCIL.light));
+    }
+    let across = label(&chart.x.label, area.left + 0.5 * area.width, area.bottom() + 34.0, "middle");
+    group
+        .add(hair(frame))
+        .add(across.set("fill", Colour::INK.light))
+        .add(label(&chart.y.label, 2.0, 14.0, "start").set("fill", Colour::INK.light))
+}
+
+fn round(value: f64) -> f64 {
+    (value * 10.0).round() / 10.0
+}
+
+fn draw(mark: &Mark, area: &Area) -> Vec<Element> {
+    let stroked = |data: String, colour: Colour, width: f64| {
+        Path::new()
+            .set("d", data)
+            .set("stroke", colour.light)
+            .set("stroke-width", width)
+            .set("stroke-linejoin", "round")
+            .set("fill", "none")
+    };
+    match mark {
+        Mark::Line { points, colour, stroke } => {
+            let line = stroked(area.line(points), *colour, 1.8);
+            vec![if *stroke == Stroke::Dashed { line.set("stroke-dasharray", "5 4") } else { line }.into()]
+        }
+        Mark::Threads { paths, colour } => {
+            let data: String = paths.iter().map(|path| area.line(path)).collect();
+            vec![stroked(data, *colour, 0.7).set("stroke-opacity", 0.35).into()]
+        }
+        Mark::Band { points, colour } => {
+            let finite = points.iter().filter(|(x, low, high)| (x + low + high).is_finite());
+            let above = finite.clone().map(|&(x, _, high)| (x, high));
+            let ring: Vec<_> = above.chain(finite.rev().map(|&(x, low, _)| (x, low))).collect();
+            let band = Path::new().set("d", area.ring(&ring)).set("fill", colour.light);
+            vec![band.set("fill-opacity", 0.2).into()]
+        }
+        Mark::Dots { points, colour, radius } => {
+            let dots = stroked(area.dots(points), *colour, 2.0 * radius);
+            vec![dots.set("stroke-linecap", "round").set("stroke-opacity", 0.55).into()]
+        }
+        Mark::Symbols { points, colour, symbol } => symbols(points, *colour, *symbol, area),
+        Mark::Bars { bars, colour } => {
+            let ground = area.bottom();
+            let bar = |&(from, to, height): &(f64, f64, f64)| {
+                let (left, right, top) = (area.across(from), area.across(to), area.up(height));
+                format!("M{left:.1} {ground:.1}V{top:.1}H{right:.1}V{ground:.1}z")
+            };
+            let data: String = bars.iter().filter(|bar| bar.2 > 0.0).map(bar).collect();
+            vec![Path::new().set("d", data).set("fill", colour.light).set("fill-opacity", 0.55).into()]
+        }
+        Mark::Level { at, colour } => {
+            let data = format!("M{:.1} {:.1}H{:.1}", area.left, area.up(*at), area.right());
+            vec![stroked(data, *colour, 1.4).set("stroke-dasharray", "2 3").into()]
+        }
+        Mark::Upright { at, colour } => {
+            let data = format!("M{:.1} {:.1}V{:.1}", area.across(*at), area.top, area.bottom());
+            vec![stroked(data, *colour, 1.4).set("stroke-dasharray", "2 3").into()]
+        }
+        Mark::Region { rings, fill, edge } => {
+            let data: String = rings.iter().map(|ring| area.ring(ring)).collect();
+            let region = stroked(data, *edge, 0.6).set("fill", fill.light).set("fill-rule", "evenodd");
+            vec![region.into()]
+        }
+    }
+}
+
+fn symbols(points: &[(f64, f64, Option<f64>)], colour: Colour, symbol: Symbol, area: &Area) -> Vec<Element> {
+    let mut elements = Vec::new();
+    for &(x, y, error) in points.iter().filter(|(x, y, _)| (x + y).is_finite()) {
+        let (across, up) = (area.across(x), area.up(y));
+        if let Some(error) = error.filter(|error| error.is_finite()) {
+            let (low, high) = (area.up(y - error), area.up(y + error).max(area.top));
+            let data = format!(
+                "M{:.1} {high:.1}h8M{across:.1} {high:.1}V{low:.1}M{:.1} {low:.1}h8",
+                across - 4.0,
+                across - 4.0,
+                low = low.min(area.bottom()),
+            );
+            elements.push(Path::new().set("d", data).set("stroke", colour.light).set("fill", "none").into());
+        }
+        elements.push(drawn_symbol(symbol, colour, across, up).into());
+    }
+    elements
+}
+
+/// A symbol around a place.
+pub fn drawn_symbol(symbol: Symbol, colour: Colour, x: f64, y: f64) -> Path {
+    let from = |dx: f64, dy: f64| format!("M{:.1} {:.1}", x + dx, y + dy);
+    let circle = "a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z";
+    let (data, hollow) = match symbol {
+        Symbol::Disc => (from(-4.0, 0.0) + circle, false),
+        Symbol::Ring => (from(-4.0, 0.0) + circle, true),
+        Symbol::Square => (from(-3.6, -3.6) + "h7.2v7.2h-7.2z", false),
+        Symbol::Box => (from(-3.6, -3.6) + "h7.2v7.2h-7.2z", true),
+        Symbol::Triangle => (from(0.0, -4.8) + "l4.6 8h-9.2z", false),
+        Symbol::Diamond => (from(0.0, -5.0) + "l5 5l-5 5l-5 -5z", false),
+        Symbol::Cross => (from(-3.6, -3.6) + "l7.2 7.2" + &from(-3.6, 3.6) + "l7.2 -7.2", true),
+        Symbol::Plus => (from(-4.4, 0.0) + "h8.8" + &from(0.0, -4.4) + "v8.8", true),
+    };
+    let fill = if hollow { Colour::PAPER } else { colour };
+    Path::new().set("d", data).set("fill", fill.light).set("stroke", colour.light).set("stroke-width", 1.6)
+}
+
+/// Upright strips, unseen, that a pointer finds.
+fn tips(tips: &[Tip], area: &Area) -> Group {
+    let places: Vec<f64> = tips.iter().map(|tip| area.across(tip.x)).collect();
+    let between = |i: usize| 0.5 * (places[i] + places[i + 1]);
+    tips.iter().enumerate().fold(Group::new().set("class", "tips"), |group, (i, tip)| {
+        let left = if i == 0 { area.left } else { between(i - 1) };
+        let right = if i + 1 == tips.len() { area.right() } else { between(i) };
+        let strip = Rectangle::new()
+            .set("x", round(left))
+            .set("y", round(area.top))
+            .set("width", round((right - left).max(0.0)))
+            .set("height", round(area.height))
+            .set("data-at", round(places[i]))
+            .set("data-tip", tip.text.replace('"', "″"));
+        group.add(strip)
+    })
+}

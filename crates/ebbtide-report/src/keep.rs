@@ -1,0 +1,46 @@
+//! Pages and plots on disk.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ebbtide::trajectory::Threads;
+use ebbtide_run::durable::{FileError, replace_with};
+use ebbtide_run::folder::Files;
+use ebbtide_run::trained::Which;
+
+use crate::chart::Chart;
+use crate::page::{self, Life};
+use crate::portrait::{Portrait, PortraitError};
+use crate::raster::Painter;
+
+/// Why there is no report.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReportError {
+    /// The run cannot be looked at.
+    #[error(transparent)]
+    Portrait(#[from] PortraitError),
+    /// The file system refused.
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+/// Writes `report.html` into a run's folder, and says where it is.
+pub fn leave_report(folder: &Path, threads: &Threads) -> Result<PathBuf, ReportError> {
+    let portrait = Portrait::read(folder, Which::Last, threads)?;
+    let shown = page::run(&portrait, &[]).map_err(PortraitError::from)?;
+    let path = Files(folder).report();
+    replace_with(&path, shown.page.to_html(Life::Still).as_bytes())?;
+    Ok(path)
+}
+
+/// Writes every chart as SVG and as PNG, and says how many there are.
+pub fn plots(folder: &Path, charts: &[Chart]) -> Result<usize, FileError> {
+    fs::create_dir_all(folder).map_err(FileError::of("make", folder))?;
+    let painter = Painter::default();
+    for chart in charts {
+        replace_with(&folder.join(format!("{}.svg", chart.name)), chart.for_file().as_bytes())?;
+        replace_with(&folder.join(format!("{}.png", chart.name)), &painter.paint(chart))?;
+    }
+    Ok(charts.len())
+}

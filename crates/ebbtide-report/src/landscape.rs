@@ -1,0 +1,218 @@
+//! Landscapes: where the probability of two coordinates is, as rings around more and more of it.
+
+use contour::ContourBuilder;
+use ebbtide::target::{Target, TargetError};
+
+use crate::chart::{Colour, Mark, Point, Scale};
+
+/// What is shown of two coordinates.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Window {
+    /// From left to right.
+    pub x: (f64, f64),
+    /// From bottom to top.
+    pub y: (f64, f64),
+}
+
+/// Shares of the probability that the rings hold, from the outermost to the innermost.
+pub const SHARES: [f64; 5] = [0.99, 0.9, 0.7, 0.45, 0.2];
+
+/// Cells along each side of a grid that a density is evaluated on.
+const FINE: usize = 200;
+/// The same where draws are counted.
+const COARSE: usize = 80;
+/// Below this, the logarithm of a density relative to its peak is as good as nothing.
+const NOTHING: f64 = -60.0;
+
+impl Window {
+    /// A window onto most of these values of two coordinates. A coordinate with long tails is shown without them.
+    pub fn onto(x: &[f64], y: &[f64]) -> Self {
+        Self { x: range(x), y: range(y) }
+    }
+
+    /// The scales of a chart that shows it.
+    pub fn scales(&self) -> (Scale, Scale) {
+        (Scale::exact(self.x.0, self.x.1), Scale::exact(self.y.0, self.y.1))
+    }
+
+    /// The share of points that it does not show.
+    pub fn outside(&self, x: &[f64], y: &[f64]) -> f64 {
+        let within = |value: f64, (low, high): (f64, f64)| value >= low && value <= high;
+        let seen = x.iter().zip(y).filter(|(x, y)| within(**x, self.x) && within(**y, self.y)).count();
+        1.0 - seen as f64 / x.len().max(1) as f64
+    }
+}
+
+/// How wide a range is relative to its middle, at most, before its ends are called tails. (A Gaussian has 2.)
+const TAILS: f64 = 4.0;
+
+/// Where most of the values are.
+pub fn range(values: &[f64]) -> (f64, f64) {
+    let mut sorted: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
+    sorted.sort_by(f64::total_cmp);
+    if sorted.is_empty() {
+        return (0.0, 1.0);
+    }
+    let quantile = |share: f64| sorted[((sorted.len() - 1) as f64 * share).round() as usize];
+    let (all, middle) = (quantile(0.995) - quantile(0.005), quantile(0.9) - quantile(0.1));
+    let (low, high) = match all > TAILS * middle {
+        true => (quantile(0.05), quantile(0.95)),
+        false => (quantile(0.005), quantile(0.995)),
+    };
+    let room = (0.12 * (high - low)).max(1e-6 * (1.0 + low.abs()));
+    (low - room, high + room)
+}
+
+/// Rings around the density of a two-dimensional target, from the target itself.
+pub fn of_target(target: &dyn Target, window: Window) -> Result<Vec<Mark>, TargetError> {
+    let mut points = Vec::with_capacity(2 * FINE * FINE);
+    for j in 0..FINE {
+        for i in 0..FINE {
+            let (x, y) = cell(window, FINE, i as f64 + 0.5, j as f64 + 0.5);
+            points.extend([x as f32, y as f32]);
+        }
+    }
+    let mut log_density = vec![0.0; FINE * FINE];
+    target.log_density(&points, &mut log_density)?;
+    Ok(rings(log_density, FINE, window))
+}
+
+/// Rings around the density of draws, counted and smoothed.
+pub fn of_draws(x: &[f64], y: &[f64], window: Window) -> Vec<Mark> {
+    let place = |value: f64, (low, high): (f64, f64)| {
+        let place = (value - low) / (high - low) * COARSE as f64;
+        (place >= 0.0 && place < COARSE as f64).then_some(place as usize)
+    };
+    let mut counts = vec![0.0; COARSE * COARSE];
+    for (&x, &y) in x.iter().zip(y) {
+        if let (Some(i), Some(j)) = (place(x, window.x), place(y, window.y)) {
+            counts[j * COARSE + i] += 1.0;
+        }
+    }
+    let smooth = smoothed(&smoothed(&counts));
+    rings(smooth.into_iter().map(f64::ln).collect(), COARSE, window)
+}
+
+/// Each row with a Gaussian of about a cell's width, transposed.
+fn smoothed(counts: &[f64]) -> Vec<f64> {
+    let kernel: Vec<f64> = (-4..=4).map(|k| (-0.5 * (f64::from(k) / 1.3).powi(2)).exp()).collect();
+    let mut out = vec![0.0; COARSE * COARSE];
+    for (j, row) in counts.chunks_exact(COARSE).enumerate() {
+        for i in 0..COARSE {
+            let near = (-4_isize..=4)
+                .zip(&kernel)
+                .filter_map(|(k, weight)| Some(weight * row.get(i.checked_add_signed(k)?)?));
+            out[i * COARSE + j] = near.sum();
+        }
+    }
+    out
+}
+
+fn cell(window: Window, cells: usize, i: f64, j: f64) -> Point {
+    let along = |(low, high): (f64, f64), place: f64| low + (high - low) * place / cells as f64;
+    (along(window.x, i), along(window.y, j))
+}
+
+/// Rings that hold the shares of a log density on a grid, filled darker and darker.
+fn rings(mut log_density: Vec<f64>, cells: usize, window: Window) -> Vec<Mark> {
+    let most =
+        log_density.iter().copied().filter(|value| value.is_finite()).fold(f64::NEG_INFINITY, f64::max);
+    if most == f64::NEG_INFINITY {
+        return Vec::new();
+    }
+    for value in &mut log_density {
+        *value = (*value - most).clamp(NOTHING, 0.0);
+        if value.is_nan() {
+            *value = NOTHING;
+        }
+    }
+    let levels = levels(&log_density);
+    let builder = ContourBuilder::new(cells, cells, true);
+    let lines = builder.lines(&log_density, &levels).expect("as many values as the grid has cells");
+    let edges = Colour::DENSITY.into_iter().skip(1).chain([Colour::DENSITY[4]]);
+    lines
+        .into_iter()
+        .zip(Colour::DENSITY.into_iter().zip(edges))
+        .map(|(line, (fill, edge))| {
+            let place = |point: contour::Pt| cell(window, cells, point.x, point.y);
+            let (geometry, _) = line.into_inner();
+            let rings = geometry.0.into_iter().map(|ring| ring.0.into_iter().map(place).collect());
+            Mark::Region { rings: rings.collect(), fill, edge }
+        })
+        .collect()
+}
+
+/// The log densities above which the shares of the probability are.
+fn levels(log_density: &[f64]) -> Vec<f64> {
+    let mut sorted = log_density.to_vec();
+    sorted.sort_by(|a, b| b.total_cmp(a));
+    let total: f64 = sorted.iter().map(|value| value.exp()).sum();
+    SHARES
+        .iter()
+        .map(|share| {
+            let mut sum = 0.0;
+            let last = sorted.iter().find(|value| {
+                sum += value.exp();
+                sum >= share * total
+            });
+            last.copied().unwrap_or(NOTHING)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use ebbtide::target::TargetError;
+
+    use super::*;
+
+    /// A standard normal in two dimensions.
+    struct Bell;
+
+    impl Target for Bell {
+        fn dim(&self) -> usize {
+            2
+        }
+
+        fn log_density(&self, points: &[f32], out: &mut [f64]) -> Result<(), TargetError> {
+            for (point, out) in points.chunks_exact(2).zip(out) {
+                *out = -0.5 * f64::from(point[0]).hypot(f64::from(point[1])).powi(2);
+            }
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn the_rings_of_a_bell_are_circles_that_hold_their_shares() {
+        let window = Window { x: (-5.0, 5.0), y: (-5.0, 5.0) };
+        let marks = of_target(&Bell, window).expect("a density");
+        assert_eq!(marks.len(), SHARES.len());
+        for (mark, share) in marks.iter().zip(SHARES) {
+            let Mark::Region { rings, .. } = mark else { panic!("{mark:?}") };
+            assert_eq!(rings.len(), 1);
+            // P(r² > R²) = exp(−R²/2) in two dimensions.
+            let radius = (-2.0 * (1.0_f64 - share).ln()).sqrt();
+            for &(x, y) in &rings[0] {
+                assert!((x.hypot(y) - radius).abs() < 0.06, "{share}: {} and {radius}", x.hypot(y));
+            }
+        }
+    }
+
+    #[test]
+    fn long_tails_do_not_squeeze_the_rest() {
+        let bell: Vec<f64> = (0..1000).map(|i| f64::from(i) / 500.0 - 1.0).collect();
+        let (low, high) = range(&bell);
+        assert!(low < -0.98 && high > 0.98 && high < 1.5, "{low} {high}");
+        let tailed: Vec<f64> = bell.iter().map(|x| x.signum() * (8.0 * x.abs()).exp()).collect();
+        let (low, high) = range(&tailed);
+        assert!(low > -2500.0 && high < 2500.0, "{low} {high}");
+        assert_eq!(range(&[f64::NAN]), (0.0, 1.0));
+        let (low, high) = range(&[3.0, 3.0]);
+        assert!(low < 3.0 && high > 3.0);
+    }
+
+    #[test]
+    fn nothing_to_see_is_no_ring() {
+        assert!(of_draws(&[], &[], Window { x: (0.0, 1.0), y: (0.0, 1.0) }).is_empty());
+    }
+}

@@ -1,0 +1,229 @@
+//! A portrait of a run: what it left on disk, and what its weights do.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ebbtide::metric::{Coverage, log_weights};
+use ebbtide::stream::{Address, Purpose};
+use ebbtide::target::{Target, TargetError};
+use ebbtide::trajectory::{Multipliers, Threads, Trajectories};
+use ebbtide_run::checkpoint::CheckpointError;
+use ebbtide_run::folder::{Files, is_at_work};
+use ebbtide_run::journal::{self, JournalError};
+use ebbtide_run::run::{RunError, read_outcome, read_settings};
+use ebbtide_run::settings::Settings;
+use ebbtide_run::trained::{Trained, Which};
+use ebbtide_run::{Environment, Figures, Outcome, Record, Status};
+
+/// All that a page shows of a run.
+pub struct Portrait {
+    /// Where the run is.
+    pub folder: PathBuf,
+    /// What was asked for.
+    pub settings: Settings,
+    /// What it ran on, if that can be read.
+    pub environment: Option<Environment>,
+    /// Its curves.
+    pub records: Vec<Record>,
+    /// What it came to, if it ended.
+    pub outcome: Option<Outcome>,
+    /// Whether somebody is training.
+    pub stage: Stage,
+    /// What its weights do; none before the first checkpoint.
+    pub view: Option<View>,
+    /// What a reader should know.
+    pub remarks: Vec<String>,
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// A process is training.
+    Training,
+    /// It did not end, and nobody is training: interrupted or killed.
+    Stopped,
+    /// It ended.
+    Over,
+}
+
+/// What the weights of a run do: trajectories both ways, and what can be said of them.
+pub struct View {
+    /// Iterations that made the weights.
+    pub iteration: u64,
+    /// The target.
+    pub target: Arc<dyn Target>,
+    /// t_0 … t_T
+    pub times: Vec<f64>,
+    /// From the origin to samples.
+    pub generated: Trajectories,
+    /// From exact draws, or where there are none from samples, back.
+    pub destroyed: Trajectories,
+    /// Whether those are exact draws.
+    pub exact: bool,
+    /// γ, α and β along generated trajectories.
+    pub generation: Multipliers,
+    /// γ, α and β along destroyed trajectories.
+    pub destruction: Multipliers,
+    /// Of generated trajectories.
+    pub generated_weights: Vec<f64>,
+    /// Of destroyed trajectories, if they begin at exact draws.
+    pub destroyed_weights: Option<Vec<f64>>,
+    /// How samples are spread over the modes.
+    pub coverage: Option<Coverage>,
+    /// More exact draws, to compare with.
+    pub truth: Option<Vec<f32>>,
+}
+
+/// Why there is no portrait.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PortraitError {
+    /// The run cannot be read.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// Its curves cannot be read.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// Its target cannot be evaluated.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+}
+
+/// The most trajectories of a view: more would be a black spot.
+const MOST: usize = 2048;
+/// Exact draws to compare with.
+const TRUTH: usize = 20_000;
+
+impl Portrait {
+    /// Looks at a run, which may be going on meanwhile, with its newest or best weights.
+    pub fn read(folder: &Path, which: Which, threads: &Threads) -> Result<Self, PortraitError> {
+        let mut portrait = Self::sketch(folder)?;
+        match Trained::open(folder, which, threads) {
+            Ok(trained) => {
+                portrait.remarks.extend(trained.remarks.iter().cloned());
+                portrait.view = Some(View::of(trained)?);
+            }
+            // A run that has only begun has curves, and no weights yet.
+            Err(RunError::Checkpoint(CheckpointError::None { .. })) => {}
+            Err(error) => return Err(error.into()),
+        }
+        Ok(portrait)
+    }
+
+    /// Everything but the view.
+    pub fn sketch(folder: &Path) -> Result<Self, PortraitError> {
+        let files = Files(folder);
+        let settings = read_settings(folder)?;
+        // Whether anybody is at work is asked first: what ends meanwhile is then seen to have ended.
+        let at_work = is_at_work(folder);
+        let outcome = read_outcome(folder).map_err(RunError::from)?;
+        let records = if files.metrics().exists() { journal::read(&files.metrics())? } else { Vec::new() };
+        let environment = fs::read(files.environment()).ok();
+        let stage = match &outcome {
+            Some(outcome) if outcome.status != Status::Interrupted => Stage::Over,
+            _ if at_work => Stage::Training,
+            _ => Stage::Stopped,
+        };
+        Ok(Self {
+            folder: folder.to_owned(),
+            settings,
+            environment: environment.and_then(|text| serde_json::from_slice(&text).ok()),
+            records,
+            outcome,
+            stage,
+            view: None,
+            remarks: Vec::new(),
+        })
+    }
+
+    /// The name of the run's folder.
+    pub fn name(&self) -> String {
+        self.folder
+            .file_name()
+            .map_or_else(|| self.settings.name(), |name| name.to_string_lossy().into_owned())
+    }
+
+    /// Iterations done, as far as is known.
+    pub fn iteration(&self) -> u64 {
+        let recorded = self.records.last().map_or(0, |record| record.iteration);
+        self.outcome.as_ref().map_or(recorded, |outcome| outcome.iterations)
+    }
+
+    /// The newest figures, and the iteration whose weights they are of.
+    pub fn figures(&self) -> Option<(u64, Figures)> {
+        let ended = self.outcome.as_ref().and_then(|outcome| Some((outcome.evaluated_at?, outcome.figures?)));
+        ended.or_else(|| {
+            self.records.iter().rev().find_map(|record| Some((record.iteration, record.figures?)))
+        })
+    }
+
+    /// The true log Z, where it is known.
+    pub fn log_z(&self) -> Option<f64> {
+        self.settings.built_target().log_z()
+    }
+}
+
+impl View {
+    /// Draws with the streams of the run's own evaluations: what is shown is what the figures were computed from.
+    fn of(trained: Trained) -> Result<Self, TargetError> {
+        let Trained { target, mut sampler, settings, iteration, .. } = trained;
+        let (dim, count) = (target.dim(), settings.keeping.samples.min(MOST));
+        let address = |purpose| Address::new(settings.config.seed, purpose, iteration);
+        let generated = sampler.generate(count, address(Purpose::EvaluateGenerate));
+        let mut samples = Vec::new();
+        generated.copy_ends(&mut samples);
+        let draws = |purpose, count: usize| {
+            target.drawable().map(|drawable| {
+                let mut draws = vec![0.0; count * dim];
+                drawable.draw(address(purpose), &mut draws).map(|()| draws)
+            })
+        };
+        let exact = draws(Purpose::ExactDraw, count).transpose()?;
+        let destroyed =
+            sampler.destroy(exact.as_ref().unwrap_or(&samples), address(Purpose::EvaluateDestroy));
+        let generated_weights = log_weights(&*target, &mut sampler, &generated)?;
+        let destroyed_weights = match exact {
+            Some(_) => Some(log_weights(&*target, &mut sampler, &destroyed)?),
+            None => None,
+        };
+        Ok(Self {
+            iteration,
+            times: sampler.model().grid.times().to_vec(),
+            generation: sampler.multipliers(&generated),
+            destruction: sampler.multipliers(&destroyed),
+            coverage: target.modes().map(|modes| Coverage::new(modes, &samples, dim)),
+            truth: draws(Purpose::ExactDrawAgain, TRUTH).transpose()?,
+            exact: exact.is_some(),
+            generated,
+            destroyed,
+            generated_weights,
+            destroyed_weights,
+            target,
+        })
+    }
+
+    /// Coordinates of a point.
+    pub fn dim(&self) -> usize {
+        self.target.dim()
+    }
+
+    /// One coordinate of the state after `step` steps (1 … T) of all paths.
+    pub fn coordinate(paths: &Trajectories, step: usize, coordinate: usize) -> Vec<f64> {
+        let place = (step - 1) * paths.dim() + coordinate;
+        (0..paths.len()).map(|path| f64::from(paths.path(path)[place])).collect()
+    }
+
+    /// One coordinate of the samples.
+    pub fn samples(&self, coordinate: usize) -> Vec<f64> {
+        Self::coordinate(&self.generated, self.generated.steps(), coordinate)
+    }
+
+    /// One coordinate of the exact draws.
+    pub fn exact_draws(&self, coordinate: usize) -> Option<Vec<f64>> {
+        let column = |truth: &Vec<f32>| {
+            truth.iter().skip(coordinate).step_by(self.dim()).map(|&x| f64::from(x)).collect()
+        };
+        self.truth.as_ref().map(column)
+    }
+}

@@ -1,0 +1,108 @@
+//! A page that shows a run while it goes on, served to this machine alone.
+
+mod looker;
+mod server;
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use ebbtide::trajectory::Threads;
+use ebbtide_run::Stop;
+use tokio::sync::watch;
+
+use crate::page::Section;
+use crate::portrait::{PortraitError, Stage};
+use looker::Looker;
+
+/// From one look at the run's folder to the next.
+const LOOK: Duration = Duration::from_millis(500);
+/// So long a visitor may take to let go when the server ends.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// A server that is about to show a run. It reads the run's folder, and never writes.
+pub struct Watch {
+    listener: TcpListener,
+    looker: Looker,
+    first: Current,
+}
+
+/// What there is to see at a moment.
+#[derive(Clone, Debug)]
+struct Current {
+    title: String,
+    sections: Vec<Section>,
+    stage: Stage,
+    /// Why the last look saw nothing.
+    trouble: Option<String>,
+}
+
+/// Why a run cannot be watched.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WatchError {
+    /// The run cannot be looked at.
+    #[error(transparent)]
+    Portrait(#[from] PortraitError),
+    /// The port cannot be had.
+    #[error(
+        "could not listen on port {port} of this machine: {reason}; another one may be free: --port 0 takes any"
+    )]
+    Port {
+        /// Which.
+        port: u16,
+        /// Why.
+        reason: io::Error,
+    },
+    /// The server failed.
+    #[error("the server failed: {0}")]
+    Server(#[from] io::Error),
+}
+
+impl Watch {
+    /// Looks at a run for the first time, and takes a port of this machine; 0 takes any.
+    pub fn new(folder: &Path, port: u16, threads: &Threads) -> Result<Self, WatchError> {
+        let (looker, first) = Looker::new(folder, threads)?;
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let listener = TcpListener::bind(address).map_err(|reason| WatchError::Port { port, reason })?;
+        listener.set_nonblocking(true)?;
+        Ok(Self { listener, looker, first })
+    }
+
+    /// Where the page is.
+    pub fn url(&self) -> String {
+        let port = self.listener.local_addr().map_or(0, |address| address.port());
+        format!("http://127.0.0.1:{port}/")
+    }
+
+    /// Serves until somebody asks to stop. `turn` is told when the run begins, stops and ends.
+    pub fn serve(self, stop: &Stop, mut turn: impl FnMut(Stage) + Send) -> Result<(), WatchError> {
+        let Self { listener, mut looker, first } = self;
+        let mut stage = first.stage;
+        turn(stage);
+        let (send, receive) = watch::channel(first);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let served = thread::scope(|scope| {
+            scope.spawn(move || {
+                while !stop.asked() {
+                    thread::sleep(LOOK);
+                    // What is borrowed must be given back before anything is sent.
+                    let next = looker.look(&send.borrow());
+                    if let Some(next) = next {
+                        if next.stage != stage {
+                            stage = next.stage;
+                            turn(stage);
+                        }
+                        send.send_replace(next);
+                    }
+                }
+                // With the sender gone, visitors are told that there will be no more.
+            });
+            runtime.block_on(server::serve(listener, receive))
+        });
+        runtime.shutdown_timeout(FAREWELL);
+        Ok(served?)
+    }
+}

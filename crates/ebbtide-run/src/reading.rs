@@ -1,0 +1,264 @@
+//! What the figures of a run mean, in words.
+
+use std::f64::consts::PI;
+use std::fmt;
+
+use ebbtide::target::Target;
+
+use crate::{Figures, Outcome, Status};
+
+/// A verdict, and the sentences that lead to it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reading {
+    /// In a word; none where there are no figures.
+    pub verdict: Option<Verdict>,
+    /// What each figure says, and what may help.
+    pub sentences: Vec<String>,
+}
+
+/// What may be done with samples. By rules of thumb: see [`Reading::of`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// Not even with weights.
+    Untrustworthy,
+    /// With their weights.
+    Weighted,
+    /// As they are.
+    Good,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(match self {
+            Verdict::Good => "good",
+            Verdict::Weighted => "usable with weights",
+            Verdict::Untrustworthy => "not to be trusted",
+        })
+    }
+}
+
+/// Bounds this close together leave nothing to wish for.
+const CLOSE: f64 = 0.3;
+/// Up to here weights easily make up for the rest.
+const FAIR: f64 = 1.0;
+/// From here on something is missing.
+const WIDE: f64 = 4.0;
+/// Effective shares of samples that are good, and that are still of use.
+const MANY: f64 = 0.3;
+const FEW: f64 = 0.05;
+/// Shares of the modes that are wrong by chance are as large as this multiple of what chance gives on average.
+const CHANCE: f64 = 1.5;
+/// More than this of the probability in the wrong modes is more than weights should have to put right.
+const MISPLACED: f64 = 0.3;
+
+impl Reading {
+    /// Reads the figures of a run. A sampler is good where the bounds are within 1 nat of each other, at least 30 % of the samples count
+    /// and no mode is missing; it is not to be trusted where they are 4 nats apart, fewer than 5 % count, or the shares of the modes are off by 0.3.
+    pub fn of(outcome: &Outcome, target: &dyn Target) -> Self {
+        let mut reading = Self { verdict: None, sentences: Vec::new() };
+        if let Status::Diverged { at, reason, .. } = &outcome.status {
+            reading.say(
+                Some(Verdict::Untrustworthy),
+                format!(
+                    "Training diverged at iteration {at} ({reason}). A smaller learning rate (`optimisation.generation-rate`), less \
+                     exploration or another seed may help; the best weights before are kept."
+                ),
+            );
+        }
+        if let Some(figures) = &outcome.figures {
+            reading.bounds(figures, outcome.log_z_true);
+            reading.weights(figures, outcome);
+        }
+        reading.draws(outcome);
+        reading.modes(outcome, target);
+        reading
+    }
+
+    /// A sentence, and the best that can be said after it.
+    fn say(&mut self, most: Option<Verdict>, sentence: String) {
+        if let Some(most) = most {
+            self.verdict = Some(self.verdict.map_or(most, |verdict| verdict.min(most)));
+        }
+        self.sentences.push(sentence);
+    }
+
+    fn bounds(&mut self, figures: &Figures, truth: Option<f64>) {
+        let middle = truth.unwrap_or(figures.log_z);
+        let below = middle - figures.elbo;
+        let Some(eubo) = figures.eubo.filter(|eubo| eubo.is_finite()) else {
+            let known = if truth.is_some() { "log Z" } else { "importance-weighted log Z" };
+            let (most, meaning) = match below {
+                below if below < CLOSE => (Verdict::Good, "next to nothing is lost where samples go"),
+                below if below < FAIR => (Verdict::Good, "weights make up for the rest"),
+                below if below < WIDE => (Verdict::Weighted, "more steps or a longer training may help"),
+                _ => (Verdict::Untrustworthy, "a poor fit"),
+            };
+            let blind = "without exact draws, modes that were never visited do not show";
+            return self.say(Some(most), format!("{known} − ELBO = {below:.2}: {meaning}; {blind}."));
+        };
+        let (gap, above) = (eubo - figures.elbo, eubo - middle);
+        let missing = gap >= FAIR && above > 3.0 * below.max(0.5);
+        let (most, meaning) = match gap {
+            gap if gap < CLOSE => {
+                (Verdict::Good, "the bounds all but meet; generation is the reversal of destruction")
+            }
+            gap if gap < FAIR => (Verdict::Good, "a good fit; weights make up for the rest"),
+            gap if missing && gap >= WIDE => (
+                Verdict::Untrustworthy,
+                "samples are right where they are, but part of the target is hardly ever visited: modes or tails are probably \
+                 missing; more exploration or local search may help",
+            ),
+            _ if missing => (
+                Verdict::Weighted,
+                "part of the target is visited too rarely; more exploration or local search may help",
+            ),
+            gap if gap < WIDE => (
+                Verdict::Weighted,
+                "a rough fit; more steps, a longer training or a learned destruction process may help",
+            ),
+            _ => (
+                Verdict::Untrustworthy,
+                "the two processes are far from being each other's reversal; more steps, learned variances or a longer \
+                 training may help",
+            ),
+        };
+        self.say(Some(most), format!("EUBO − ELBO = {gap:.2}: {meaning}."));
+    }
+
+    fn weights(&mut self, figures: &Figures, outcome: &Outcome) {
+        let percent = 100.0 * figures.ess;
+        let (most, meaning) = match figures.ess {
+            share if share >= MANY => (Verdict::Good, "weights are even enough for any estimate"),
+            share if share >= FEW => (Verdict::Weighted, "use the weights, and more samples"),
+            _ => (Verdict::Untrustworthy, "a few samples have all the weight, and estimates rest on them"),
+        };
+        self.say(Some(most), format!("{percent:.1} % of the samples count: {meaning}."));
+        if let Some(truth) = outcome.log_z_true {
+            let off = (figures.log_z - truth).abs();
+            if off > 4.0 * figures.log_z_error && off > 0.1 {
+                self.say(
+                    Some(Verdict::Weighted),
+                    format!(
+                        "Importance-weighted log Z is off by {off:.2}, {:.0} times its own standard error: weights do not know of what \
+                         samples never reach.",
+                        off / figures.log_z_error
+                    ),
+                );
+            }
+        }
+    }
+
+    fn draws(&mut self, outcome: &Outcome) {
+        let (Some(distance), Some(floor)) = (outcome.w2, outcome.w2_floor) else { return };
+        let meaning = match distance / floor {
+            ratio if ratio < 1.2 => "about as far from exact draws as these are from each other".to_owned(),
+            ratio => format!("{ratio:.1} times as far from exact draws as these are from each other"),
+        };
+        self.say(None, format!("W2 = {distance:.2}: {meaning}."));
+    }
+
+    fn modes(&mut self, outcome: &Outcome, target: &dyn Target) {
+        let (Some((reached, all)), Some(variation), Some(modes)) =
+            (outcome.modes, outcome.modes_total_variation, target.modes())
+        else {
+            return;
+        };
+        let n = outcome.samples as f64;
+        // The mean size of a Gaussian is √(2/π) of its deviation.
+        let chance: f64 = modes.weights().iter().map(|w| (w * (1.0 - w) / (2.0 * PI * n)).sqrt()).sum();
+        let shares = match variation {
+            variation if variation < CHANCE * chance => {
+                format!(
+                    "their shares are off by {variation:.3} in total, no more than chance gives ({chance:.3})"
+                )
+            }
+            variation => {
+                format!("their shares are off by {variation:.3} in total, where chance gives {chance:.3}")
+            }
+        };
+        let most = match reached == all {
+            true if variation < CHANCE * chance => Verdict::Good,
+            _ if variation >= MISPLACED => Verdict::Untrustworthy,
+            _ => Verdict::Weighted,
+        };
+        let help = if reached < all { ". More exploration or local search may find the others" } else { "" };
+        self.say(Some(most), format!("{reached} of {all} modes are reached; {shares}{help}."));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ebbtide::target::NamedTarget;
+
+    use super::*;
+    use crate::settings::Settings;
+
+    fn outcome(elbo: f64, eubo: Option<f64>, ess: f64) -> Outcome {
+        let settings = Settings::preset(NamedTarget::Gmm25, None, 5);
+        let figures = Figures {
+            elbo,
+            elbo_error: 0.03,
+            eubo,
+            eubo_error: eubo.map(|_| 0.03),
+            log_z: 0.0,
+            log_z_error: 0.02,
+            ess,
+        };
+        Outcome {
+            figures: Some(figures),
+            ..Outcome::new(Status::Finished, &settings, &*settings.built_target(), 25_000)
+        }
+    }
+
+    fn verdict(outcome: &Outcome) -> Option<Verdict> {
+        Reading::of(outcome, &*NamedTarget::Gmm25.build()).verdict
+    }
+
+    #[test]
+    fn the_worst_figure_decides() {
+        assert_eq!(verdict(&outcome(-0.2, Some(0.2), 0.8)), Some(Verdict::Good));
+        assert_eq!(verdict(&outcome(-0.2, Some(0.2), 0.2)), Some(Verdict::Weighted));
+        assert_eq!(verdict(&outcome(-0.2, Some(0.2), 0.01)), Some(Verdict::Untrustworthy));
+        assert_eq!(verdict(&outcome(-2.3, Some(4.4), 0.4)), Some(Verdict::Untrustworthy));
+        let reached = |modes, variation| Outcome {
+            modes: Some((modes, 25)),
+            modes_total_variation: Some(variation),
+            ..outcome(-0.2, Some(0.2), 0.8)
+        };
+        assert_eq!(verdict(&reached(25, 0.04)), Some(Verdict::Good));
+        assert_eq!(verdict(&reached(25, 0.12)), Some(Verdict::Weighted));
+        assert_eq!(verdict(&reached(20, 0.2)), Some(Verdict::Weighted));
+        assert_eq!(verdict(&reached(9, 0.6)), Some(Verdict::Untrustworthy));
+        let none = Outcome { figures: None, ..outcome(0.0, None, 0.0) };
+        assert_eq!(verdict(&none), None);
+    }
+
+    #[test]
+    fn missing_modes_are_told_from_a_rough_fit() {
+        let target = NamedTarget::Gmm25.build();
+        let first = |outcome: &Outcome| Reading::of(outcome, &*target).sentences[0].clone();
+        let missing = first(&outcome(-0.4, Some(21.1), 0.7));
+        assert!(missing.contains("EUBO − ELBO = 21.50") && missing.contains("probably missing"), "{missing}");
+        let rough = first(&outcome(-1.4, Some(1.2), 0.2));
+        assert!(rough.contains("a rough fit"), "{rough}");
+        let blind = first(&outcome(-0.2, None, 0.8));
+        assert!(blind.contains("never visited"), "{blind}");
+    }
+
+    #[test]
+    fn divergence_comes_first() {
+        let status = Status::Diverged { at: 7, reason: "the loss is NaN".to_owned(), point: Vec::new() };
+        let reading =
+            Reading::of(&Outcome { status, ..outcome(-0.2, Some(0.2), 0.8) }, &*NamedTarget::Gmm25.build());
+        assert_eq!(reading.verdict, Some(Verdict::Untrustworthy));
+        assert!(reading.sentences[0].starts_with("Training diverged at iteration 7"), "{reading:?}");
+    }
+
+    #[test]
+    fn an_estimate_that_is_sure_of_the_wrong_value_is_called_out() {
+        let mut wrong = outcome(-0.2, None, 0.8);
+        wrong.figures.as_mut().expect("figures").log_z = -0.4;
+        let reading = Reading::of(&wrong, &*NamedTarget::Gmm25.build());
+        assert!(reading.sentences.iter().any(|line| line.contains("off by 0.40, 20 times")), "{reading:?}");
+    }
+}
