@@ -105,11 +105,6 @@ fn cells(group: &Group) -> [String; 11] {
         0 => group.seeds.len().to_string(),
         more => format!("{} (+{more} unfinished)", group.seeds.len()),
     };
-    let percent = group.ess.map(|mean| Mean {
-        mean: 100.0 * mean.mean,
-        deviation: mean.deviation.map(|deviation| 100.0 * deviation),
-        ..mean
-    });
     [
         group.target.clone(),
         group.method.clone(),
@@ -119,7 +114,7 @@ fn cells(group: &Group) -> [String; 11] {
         estimate(group.elbo, 3),
         estimate(group.eubo, 3),
         estimate(group.log_z, 3),
-        estimate(percent, 1),
+        estimate(group.ess.map(Mean::percent), 1),
         estimate(group.w2, 3),
         estimate(group.seconds, 0),
     ]

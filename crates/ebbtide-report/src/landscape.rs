@@ -35,6 +35,12 @@ impl Window {
         (Scale::exact(self.x.0, self.x.1), Scale::exact(self.y.0, self.y.1))
     }
 
+    /// A window onto all that either of two shows.
+    pub fn and(self, other: Self) -> Self {
+        let both = |a: (f64, f64), b: (f64, f64)| (a.0.min(b.0), a.1.max(b.1));
+        Self { x: both(self.x, other.x), y: both(self.y, other.y) }
+    }
+
     /// The share of points that it does not show.
     pub fn outside(&self, x: &[f64], y: &[f64]) -> f64 {
         let within = |value: f64, (low, high): (f64, f64)| value >= low && value <= high;
@@ -44,7 +50,7 @@ impl Window {
 }
 
 /// How wide a range is relative to its middle, at most, before its ends are called tails. (A Gaussian has 2.)
-const TAILS: f64 = 4.0;
+const TAILS: f64 = 8.0;
 
 /// Where most of the values are.
 pub fn range(values: &[f64]) -> (f64, f64) {
@@ -203,9 +209,11 @@ mod tests {
         let bell: Vec<f64> = (0..1000).map(|i| f64::from(i) / 500.0 - 1.0).collect();
         let (low, high) = range(&bell);
         assert!(low < -0.98 && high > 0.98 && high < 1.5, "{low} {high}");
-        let tailed: Vec<f64> = bell.iter().map(|x| x.signum() * (8.0 * x.abs()).exp()).collect();
+        let tailed: Vec<f64> = bell.iter().map(|x| x.signum() * (40.0 * x.abs()).exp()).collect();
         let (low, high) = range(&tailed);
-        assert!(low > -2500.0 && high < 2500.0, "{low} {high}");
+        // From the 5th to the 95th hundredth: exp(40 · 0.9), and a little.
+        let most = 36.0_f64.exp();
+        assert!(low > -1.5 * most && high < 1.5 * most, "{low} {high}");
         assert_eq!(range(&[f64::NAN]), (0.0, 1.0));
         let (low, high) = range(&[3.0, 3.0]);
         assert!(low < 3.0 && high > 3.0);

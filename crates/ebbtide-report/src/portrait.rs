@@ -227,3 +227,75 @@ impl View {
         self.truth.as_ref().map(column)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ebbtide::objective::Method;
+    use ebbtide::target::NamedTarget;
+    use ebbtide::train::Trainer;
+
+    use super::*;
+    use crate::page;
+
+    /// A target of which nothing is known but its density.
+    struct Bare(Box<dyn Target>);
+
+    impl Target for Bare {
+        fn dim(&self) -> usize {
+            self.0.dim()
+        }
+
+        fn log_density(&self, points: &[f32], out: &mut [f64]) -> Result<(), TargetError> {
+            self.0.log_density(points, out)
+        }
+    }
+
+    #[test]
+    fn what_a_target_lacks_is_left_out() {
+        for (target, method) in
+            [(NamedTarget::Gmm25, Method::TbTb), (NamedTarget::EasyFunnel, Method::TbFixed)]
+        {
+            let settings = Settings::preset(target, Some(method), 2);
+            let trainer =
+                Trainer::new(settings.validate().expect("valid"), &Threads::new(1).expect("a thread"));
+            let trained = Trained {
+                folder: PathBuf::new(),
+                settings: settings.clone(),
+                target: Arc::new(Bare(target.build())),
+                sampler: trainer.sampler(),
+                iteration: 0,
+                remarks: Vec::new(),
+            };
+            let view = View::of(trained).expect("a view");
+            assert!(
+                !view.exact
+                    && view.truth.is_none()
+                    && view.destroyed_weights.is_none()
+                    && view.coverage.is_none()
+            );
+            // Without exact draws, samples are destroyed.
+            let ends = |paths: &Trajectories| View::coordinate(paths, 2, 0);
+            assert_eq!(ends(&view.destroyed), ends(&view.generated));
+            let portrait = Portrait {
+                folder: PathBuf::from("run"),
+                settings,
+                environment: None,
+                records: Vec::new(),
+                outcome: None,
+                stage: Stage::Stopped,
+                view: Some(view),
+                remarks: Vec::new(),
+            };
+            let shown = page::run(&portrait, &[]).expect("a page");
+            let names: Vec<&str> = shown.charts.iter().map(|chart| chart.name.as_str()).collect();
+            for name in ["samples-0-1", "marginal-0", "weights", "destruction-1"] {
+                assert!(names.contains(&name), "{name} in {names:?}");
+            }
+            assert!(!names.contains(&"coverage") && !names.contains(&"exact-0-1"), "{names:?}");
+            let html = shown.page.to_html(page::Life::Still);
+            assert!(
+                html.contains("in want of exact draws") && html.contains("destruction from samples back")
+            );
+        }
+    }
+}

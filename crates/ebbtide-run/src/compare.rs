@@ -47,6 +47,12 @@ impl Mean {
         let deviation = (runs > 1).then(|| (squares / (runs - 1) as f64).sqrt());
         Some(Self { mean, deviation, runs })
     }
+
+    /// Of a share, in percent.
+    pub fn percent(self) -> Self {
+        let deviation = self.deviation.map(|deviation| 100.0 * deviation);
+        Self { mean: 100.0 * self.mean, deviation, ..self }
+    }
 }
 
 /// Runs of the same target, method and number of steps. Means are over those that finished.

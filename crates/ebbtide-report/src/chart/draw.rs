@@ -86,7 +86,7 @@ fn layout(chart: &Chart) -> (Area, Legend<'_>) {
         let (width, height) = (width - 16.0, height - 24.0 - title);
         return (Area { left: 8.0, top: title, width, height, x, y }, Legend::new(&[], width));
     }
-    let ticks = y.ticks(5);
+    let ticks = chart.y.ticks(5);
     let widest = ticks.iter().map(|tick| text_width(&tick.label, FONT)).fold(0.0, f64::max);
     let (left, right) = (widest + 14.0, 26.0);
     let legend = Legend::new(&chart.legend, width - left - right);
@@ -110,7 +110,7 @@ fn axes(chart: &Chart, area: &Area) -> Group {
         return group.add(hair(frame));
     }
     let small = chart.form == Form::Small;
-    for tick in area.x.ticks(if small { 3 } else { 5 }) {
+    for tick in chart.x.ticks(if small { 4 } else { 5 }) {
         let x = area.across(tick.value);
         let text = label(&tick.label, x, area.bottom() + 15.0, "middle");
         group = group
@@ -122,7 +122,7 @@ fn axes(chart: &Chart, area: &Area) -> Group {
         let ground = format!("M{:.1} {:.1}h{:.1}", area.left, area.bottom(), area.width);
         return group.add(hair(ground).set("stroke", Colour::PENCIL.light)).add(title);
     }
-    for tick in area.y.ticks(5) {
+    for tick in chart.y.ticks(5) {
         let y = area.up(tick.value);
         let text = label(&tick.label, area.left - 7.0, y, "end").set("dominant-baseline", "central");
         group = group

@@ -9,7 +9,7 @@ mod scale;
 
 pub use colour::Colour;
 pub use mark::{Mark, Point, Stroke, Symbol};
-pub use scale::{Scale, number};
+pub use scale::{Scale, Tick, number};
 
 /// A chart: what it shows, in words and in marks.
 #[derive(Clone, Debug)]
@@ -58,6 +58,19 @@ impl Form {
 struct Axis {
     label: String,
     scale: Scale,
+    /// Where ticks are wanted; none for round values.
+    ticks: Vec<Tick>,
+}
+
+impl Axis {
+    fn new(label: String, scale: Scale) -> Self {
+        Self { label, scale, ticks: Vec::new() }
+    }
+
+    /// The ticks asked for, or about so many.
+    fn ticks(&self, wanted: usize) -> Vec<Tick> {
+        if self.ticks.is_empty() { self.scale.ticks(wanted) } else { self.ticks.clone() }
+    }
 }
 
 /// What a pointer is told at a place of the x axis.
@@ -72,7 +85,7 @@ pub struct Tip {
 impl Chart {
     /// An empty chart.
     pub fn new(name: impl Into<String>, form: Form, caption: impl Into<String>) -> Self {
-        let axis = || Axis { label: String::new(), scale: Scale::exact(0.0, 1.0) };
+        let axis = || Axis::new(String::new(), Scale::exact(0.0, 1.0));
         let caption = caption.into();
         Self {
             name: name.into(),
@@ -95,13 +108,19 @@ impl Chart {
 
     /// The horizontal axis.
     pub fn x(mut self, label: impl Into<String>, scale: Scale) -> Self {
-        self.x = Axis { label: label.into(), scale };
+        self.x = Axis::new(label.into(), scale);
+        self
+    }
+
+    /// Ticks of the horizontal axis, instead of round values.
+    pub fn x_ticks(mut self, ticks: Vec<Tick>) -> Self {
+        self.x.ticks = ticks;
         self
     }
 
     /// The vertical axis.
     pub fn y(mut self, label: impl Into<String>, scale: Scale) -> Self {
-        self.y = Axis { label: label.into(), scale };
+        self.y = Axis::new(label.into(), scale);
         self
     }
 

@@ -269,7 +269,8 @@ mod tests {
         assert_eq!(labels(Scale::log([0.3, 6.0])), ["0.5", "1", "2", "5"]);
         assert_eq!(labels(Scale::log([1e-9, 1e9])), ["10⁻⁹", "10⁻⁵", "0.1", "1000", "10⁷"]);
         assert_eq!(labels(Scale::symmetric([-200.0, 5e6], 1.0)), ["−100", "0", "1000", "10⁶"]);
-        assert_eq!(labels(Scale::symmetric([-2.0, 2300.0], 1.0)), ["0", "1000"]);
+        assert_eq!(labels(Scale::symmetric([-2.0, 2300.0], 1.0)), ["−1", "0", "1", "100"]);
+        assert_eq!(labels(Scale::symmetric([-2.0, 2e9], 1.0)), ["0", "10⁴", "10⁸"]);
     }
 
     #[test]

@@ -1,9 +1,10 @@
-//! Several runs: bounds and distances against the number of steps, a line for each method.
+//! Several runs: bounds and distances against the number of steps, a line for each method; of one number of steps, method beside
+//! method.
 
 use ebbtide::objective::Method;
 use ebbtide_run::compare::{Group, Mean};
 
-use crate::chart::{Chart, Colour, Form, Mark, Scale, Symbol, Tip, number};
+use crate::chart::{Chart, Colour, Form, Mark, Scale, Symbol, Tick, Tip, number};
 
 /// What a chart shows of each group.
 struct Metric {
@@ -17,32 +18,28 @@ const METRICS: [Metric; 4] = [
     Metric {
         name: "elbo",
         label: "ELBO (nats)",
-        caption: "Lower bound on log Z; higher is better",
+        caption: "Lower bound on log Z; higher is better.",
         of: |group| group.elbo,
     },
     Metric {
         name: "eubo",
         label: "EUBO (nats)",
-        caption: "Upper bound on log Z; lower is better",
+        caption: "Upper bound on log Z; lower is better.",
         of: |group| group.eubo,
     },
     Metric {
         name: "w2",
         label: "2-Wasserstein distance",
-        caption: "Distance of samples from exact draws; lower is better",
+        caption: "Distance of samples from exact draws; lower is better.",
         of: |group| group.w2,
     },
     Metric {
         name: "ess",
         label: "effective share of samples (%)",
-        caption: "Effective samples; higher is better",
-        of: |group| group.ess.map(percent),
+        caption: "Effective samples; higher is better.",
+        of: |group| group.ess.map(Mean::percent),
     },
 ];
-
-fn percent(mean: Mean) -> Mean {
-    Mean { mean: 100.0 * mean.mean, deviation: mean.deviation.map(|deviation| 100.0 * deviation), ..mean }
-}
 
 /// The look of a method: colours go by what is learned, symbols by the objective too.
 fn look(method: &str) -> (Colour, Symbol) {
@@ -65,76 +62,102 @@ pub fn charts(groups: &[&Group]) -> Vec<Chart> {
     METRICS.iter().filter_map(|metric| chart(groups, metric)).collect()
 }
 
+/// A method's line: steps, mean and deviation.
+struct Curve<'a> {
+    method: &'a str,
+    points: Vec<(f64, f64, Option<f64>)>,
+}
+
 fn chart(groups: &[&Group], metric: &Metric) -> Option<Chart> {
     let target = &groups.first()?.target;
-    let mut steps: Vec<f64> = groups.iter().map(|group| group.steps as f64).collect();
-    steps.sort_by(f64::total_cmp);
-    steps.dedup();
-    let points = |method: &str| -> Vec<(f64, f64, Option<f64>)> {
-        let own = groups.iter().filter(|group| group.method == method);
-        own.filter_map(|group| {
-            let mean = (metric.of)(group)?;
-            Some((group.steps as f64, mean.mean, mean.deviation))
-        })
-        .collect()
-    };
-    let mut methods: Vec<&str> = Vec::new();
+    let mut curves: Vec<Curve> = Vec::new();
     for group in groups {
-        if !methods.contains(&group.method.as_str()) && !points(&group.method).is_empty() {
-            methods.push(&group.method);
+        let Some(Mean { mean, deviation, .. }) = (metric.of)(group) else { continue };
+        let point = (group.steps as f64, mean, deviation);
+        match curves.iter_mut().find(|curve| curve.method == group.method) {
+            Some(curve) => curve.points.push(point),
+            None => curves.push(Curve { method: &group.method, points: vec![point] }),
         }
     }
-    if methods.is_empty() {
-        return None;
-    }
-    let ends = |(_, mean, deviation): (f64, f64, Option<f64>)| {
+    let all = || curves.iter().flat_map(|curve| curve.points.iter().copied());
+    let mut steps: Vec<f64> = all().map(|point| point.0).collect();
+    steps.sort_by(f64::total_cmp);
+    steps.dedup();
+    let (first, last) = (*steps.first()?, *steps.last()?);
+    let floor = groups.iter().filter_map(|group| group.w2_floor).map(|mean| mean.mean).reduce(f64::min);
+    let floor = floor.filter(|_| metric.name == "w2");
+    let ends = all().flat_map(|(_, mean, deviation)| {
         let deviation = deviation.unwrap_or(0.0);
         [mean - deviation, mean + deviation]
+    });
+    let seeds = match all().any(|(_, _, deviation)| deviation.is_some()) {
+        true => "Means over seeds, bars of one standard deviation.",
+        false => "One seed each.",
     };
-    let values: Vec<f64> = methods.iter().flat_map(|method| points(method)).flat_map(ends).collect();
-    let floor =
-        (metric.name == "w2").then(|| groups.iter().filter_map(|group| group.w2_floor).map(|mean| mean.mean));
-    let floor = floor.and_then(|floors| floors.reduce(f64::min));
-    let mut chart = Chart::new(
-        format!("{target}-{}", metric.name),
-        Form::Broad,
-        format!("{}, over the steps from the origin to a sample. Means over seeds, bars of one standard deviation.", metric.caption),
-    )
-    .x("steps T", spaced(&steps))
-    .y(metric.label, Scale::fitting(values.into_iter().chain(floor)));
+    let mut chart =
+        Chart::new(format!("{target}-{}", metric.name), Form::Broad, format!("{} {seeds}", metric.caption))
+            .alt(alt(target, metric, &curves))
+            .y(metric.label, Scale::fitting(ends.chain(floor)));
     if let Some(floor) = floor {
         chart = chart.named(Mark::Level { at: floor, colour: Colour::TRUTH }, "exact draws");
     }
-    for method in &methods {
-        let (points, (colour, symbol)) = (points(method), look(method));
+    if first == last {
+        return Some(beside(chart, &curves, first));
+    }
+    let room = 0.06 * (last - first);
+    chart = chart
+        .x("steps T", Scale::exact(first - room, last + room))
+        .x_ticks(steps.iter().map(|&value| Tick { value, label: number(value, 0) }).collect());
+    for Curve { method, points } in &curves {
+        let (colour, symbol) = look(method);
         let line = points.iter().map(|&(x, y, _)| (x, y));
         let line =
             if method.starts_with("pis") { Mark::dashes(line, colour) } else { Mark::line(line, colour) };
-        chart = chart.mark(line).named(Mark::Symbols { points, colour, symbol }, *method);
+        chart = chart.mark(line).named(Mark::Symbols { points: points.clone(), colour, symbol }, *method);
     }
-    let told = |&steps: &f64| {
-        let line = |method: &&&str| {
-            let (_, mean, deviation) = points(method).into_iter().find(|point| point.0 == steps)?;
-            let deviation =
-                deviation.map_or_else(String::new, |deviation| format!(" ± {}", number(deviation, 3)));
-            Some(format!("\n{method} {}{deviation}", number(mean, 3)))
+    let told = |&at: &f64| {
+        let here = |curve: &Curve| {
+            let point = curve.points.iter().find(|point| point.0 == at)?;
+            Some(format!("\n{}", line(curve.method, point)))
         };
-        Tip {
-            x: steps,
-            text: format!(
-                "T = {steps}{}",
-                methods.iter().filter_map(|method| line(&method)).collect::<String>()
-            ),
-        }
+        let lines: String = curves.iter().filter_map(here).collect();
+        Tip { x: at, text: format!("T = {at}{lines}") }
     };
     let tips: Vec<Tip> = steps.iter().map(told).collect();
-    let alt =
-        format!("{} of {target} against the number of steps, for {}.", metric.label, methods.join(", "));
-    Some(chart.alt(alt).tips(tips))
+    Some(chart.tips(tips))
 }
 
-/// Steps by factors where they are of several sizes, with room for symbols at the ends.
-fn spaced(steps: &[f64]) -> Scale {
-    let (low, high) = (steps[0], steps[steps.len() - 1]);
-    Scale::exact(low - 0.06 * (high - low).max(1.0), high + 0.06 * (high - low).max(1.0))
+/// Method beside method, where all have the same number of steps.
+fn beside(chart: Chart, curves: &[Curve], steps: f64) -> Chart {
+    let place = |i: usize| (i + 1) as f64;
+    let label = |curve: &Curve| if curves.len() <= 4 { curve.method.to_owned() } else { String::new() };
+    let ticks = curves.iter().enumerate().map(|(i, curve)| Tick { value: place(i), label: label(curve) });
+    let tips = curves.iter().enumerate().map(|(i, curve)| Tip {
+        x: place(i),
+        text: curve.points.iter().map(|point| line(curve.method, point)).collect(),
+    });
+    let chart = chart
+        .x(format!("method, T = {steps}"), Scale::exact(0.5, curves.len() as f64 + 0.5))
+        .x_ticks(ticks.collect())
+        .tips(tips);
+    curves.iter().enumerate().fold(chart, |chart, (i, curve)| {
+        let (colour, symbol) = look(curve.method);
+        let points = curve.points.iter().map(|&(_, mean, deviation)| (place(i), mean, deviation)).collect();
+        chart.named(Mark::Symbols { points, colour, symbol }, curve.method)
+    })
+}
+
+fn line(method: &str, (_, mean, deviation): &(f64, f64, Option<f64>)) -> String {
+    let deviation = deviation.map_or_else(String::new, |deviation| format!(" ± {}", number(deviation, 3)));
+    format!("{method} {}{deviation}", number(*mean, 3))
+}
+
+fn alt(target: &str, metric: &Metric, curves: &[Curve]) -> String {
+    let at = |curve: &Curve| {
+        let values: Vec<String> =
+            curve.points.iter().map(|point| format!("{} at T = {}", number(point.1, 3), point.0)).collect();
+        format!("{}: {}", curve.method, values.join(", "))
+    };
+    let methods: Vec<String> = curves.iter().map(at).collect();
+    format!("{} of {target} against the number of steps. {}.", metric.label, methods.join("; "))
 }

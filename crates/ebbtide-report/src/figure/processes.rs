@@ -7,6 +7,7 @@ use ebbtide_run::settings::Settings;
 use super::samples::{Pair, coordinate_name, landscape, window};
 use crate::chart::{Chart, Colour, Form, Mark, Scale, Symbol, Tip, number};
 use crate::histogram::quantile;
+use crate::landscape::Window;
 use crate::portrait::View;
 
 /// The most times of a strip.
@@ -26,7 +27,7 @@ pub struct Strip {
 
 /// Stamps of a pair of coordinates; those of a single one have no second to stand against.
 pub fn strip(view: &View, pair: Pair) -> Result<Strip, TargetError> {
-    let window = window(view, pair);
+    let window = window(view, pair).and(way_window(view, pair));
     let (x, y) = window.scales();
     // A stamp has room for two rings.
     let ground: Vec<Mark> = landscape(view, pair, window)?.into_iter().skip(1).step_by(2).collect();
@@ -51,6 +52,17 @@ pub fn strip(view: &View, pair: Pair) -> Result<Strip, TargetError> {
     })
 }
 
+/// A window onto where trajectories go, forwards and backwards.
+fn way_window(view: &View, (i, j): Pair) -> Window {
+    let states = |k: usize| -> Vec<f64> {
+        let both = [&view.generated, &view.destroyed].into_iter();
+        both.flat_map(|paths| paths.states().iter().skip(k).step_by(paths.dim()))
+            .map(|&x| f64::from(x))
+            .collect()
+    };
+    Window::onto(&states(i), &states(j))
+}
+
 /// Steps 1 … T, or some of them, the last always among them.
 fn shown(steps: usize) -> Vec<usize> {
     let count = steps.min(TIMES);
@@ -60,8 +72,8 @@ fn shown(steps: usize) -> Vec<usize> {
 /// Some trajectories in one coordinate, forwards and backwards.
 pub fn ways(view: &View, coordinate: usize) -> Vec<Chart> {
     let name = coordinate_name(coordinate);
-    let ends = view.exact_draws(coordinate).unwrap_or_else(|| view.samples(coordinate));
-    let (low, high) = crate::landscape::range(&ends);
+    let pair = (coordinate, coordinate);
+    let (low, high) = window(view, pair).and(way_window(view, pair)).x;
     let scale = Scale::exact(low.min(0.0), high.max(0.0));
     let chart = |way: &str, paths: &Trajectories, colour: Colour, caption: String| {
         let line = |path: usize| {

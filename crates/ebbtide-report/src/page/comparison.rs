@@ -70,11 +70,6 @@ fn table(groups: &[&Group]) -> Markup {
             format!("{} ± {}", number(mean, decimals), number(deviation, decimals))
         }
     };
-    let percent = |mean: Mean| Mean {
-        mean: 100.0 * mean.mean,
-        deviation: mean.deviation.map(|deviation| 100.0 * deviation),
-        ..mean
-    };
     html! {
         div.table {
             table {
@@ -92,7 +87,7 @@ fn table(groups: &[&Group]) -> Markup {
                             td { (cell(group.elbo, 3)) }
                             td { (cell(group.eubo, 3)) }
                             td { (cell(group.log_z, 3)) }
-                            td { (cell(group.ess.map(percent), 1)) }
+                            td { (cell(group.ess.map(Mean::percent), 1)) }
                             td { (cell(group.w2, 3)) }
                             td { (cell(group.modes, 1)) }
                             td { (cell(group.seconds, 0)) }

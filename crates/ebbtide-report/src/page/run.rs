@@ -64,7 +64,7 @@ fn overview(portrait: &Portrait) -> Section {
     let outcome = standing(portrait);
     let reading = Reading::of(&outcome, &*settings.built_target());
     let (kind, status) = status(portrait, &outcome);
-    let about = format!(
+    let mut about = format!(
         "{}, T = {}, seed {}; {} of {} iterations of {} trajectories",
         settings.method_name(),
         settings.steps(),
@@ -73,6 +73,12 @@ fn overview(portrait: &Portrait) -> Section {
         number(settings.config.iterations as f64, 0),
         settings.config.batch
     );
+    if let Some(seconds) = outcome.seconds {
+        about += &format!(" in {}", duration(seconds));
+    }
+    if let Some(evaluations) = outcome.evaluations {
+        about += &format!(", {} evaluations of the density", number(evaluations as f64, 0));
+    }
     let body = html! {
         header {
             h1 { (settings.target.to_string()) }
@@ -175,17 +181,11 @@ fn tiles(outcome: &Outcome) -> Markup {
         ));
     }
     if let (Some(w2), Some(floor)) = (outcome.w2, outcome.w2_floor) {
-        let about = format!("distance from exact draws; these get {} among themselves", number(floor, 3));
+        let about = format!("2-Wasserstein; exact draws get {}", number(floor, 3));
         tiles.push(("W2", number(w2, 3), None, about));
     }
     if let Some((reached, all)) = outcome.modes {
         tiles.push(("modes", format!("{reached} of {all}"), None, "with at least one sample".to_owned()));
-    }
-    if let Some(seconds) = outcome.seconds {
-        let evaluations = outcome.evaluations.map_or_else(String::new, |count| {
-            format!("; {} evaluations of the density", number(count as f64, 0))
-        });
-        tiles.push(("training", duration(seconds), None, format!("without evaluations{evaluations}")));
     }
     let at = outcome.evaluated_at.filter(|at| *at != outcome.iterations);
     html! {
@@ -317,7 +317,7 @@ fn machine(environment: &Environment) -> Markup {
     let Environment { version, commit, cpu, threads, system, begun, command, .. } = environment;
     html! {
         p.about {
-            "Begun " (begun) " with Ebbtide " (version) " (" (commit) ") on " (threads) " threads of " (cpu) ", " (system) ": "
+            "Begun " (begun) " with Ebbtide " (version) " (" (commit) ") on " (threads) @if *threads == 1 { " thread" } @else { " threads" } " of " (cpu) ", " (system) ": "
             code { (command.join(" ")) }
         }
     }
