@@ -37,6 +37,7 @@ fn a_training_leaves_a_folder_with_everything() {
     assert!(last_checkpoint(&folder).expect("a checkpoint").ends_with("000000100.safetensors"));
     assert!(place::newest(&folder, "best-").is_some());
     assert_eq!(&fs::read(folder.join("samples.npy")).expect("samples")[..6], b"\x93NUMPY");
+    assert!(fs::read_to_string(folder.join("report.html")).expect("report").contains("<svg"));
     assert!(
         fs::read_to_string(folder.join("log.txt")).expect("log").contains("finished after 100 iterations")
     );
@@ -349,5 +350,59 @@ fn no_line_is_too_long_to_be_told_about() {
         answer.code == 2 && answer.err.contains("not TOML"),
         "{}",
         &answer.err[..answer.err.len().min(500)]
+    );
+}
+
+#[test]
+fn a_report_is_of_one_run_or_of_several() {
+    let place = Place::new();
+    for seed in ["--seed=0", "--seed=1"] {
+        assert_eq!(told(place.train(&["25gmm", "--iterations=20", seed])).code, 0);
+    }
+    let several = told(place.command(&["report", "runs"]));
+    assert_eq!((several.code, several.out.trim()), (0, "runs/report.html"), "{}", several.err);
+    let page = fs::read_to_string(place.path().join("runs/report.html")).expect("a page");
+    assert!(page.contains("2 runs") && page.contains("/report.html\""), "runs are linked");
+    let both = told(place.command(&["report", "25gmm-tb-tb-T3-s0", "25gmm-tb-tb-T3-s1"]));
+    assert_eq!((both.code, both.out.trim()), (0, "report.html"), "{}", both.err);
+    let one = told(place.command(&[
+        "report",
+        "25gmm-tb-tb-T3-s1",
+        "-o",
+        "one.html",
+        "--pair=1,0",
+        "--plots=plots",
+    ]));
+    assert_eq!(one.code, 0, "{}", one.err);
+    let page = fs::read_to_string(place.path().join("one.html")).expect("a page");
+    assert!(page.contains("id=\"samples-1-0\"") && !page.contains("id=\"samples-0-1\""));
+    assert!(
+        place.path().join("plots/samples-1-0.png").exists()
+            && place.path().join("plots/weights.svg").exists()
+    );
+    for (wrong, why) in [
+        (vec!["report", "25gmm-tb-tb-T3-s0", "--pair=0,5"], "coordinates 0 to 1"),
+        (vec!["report", "25gmm-tb-tb-T3-s0", "--pair=0"], "two different coordinates"),
+        (vec!["report", "runs", "--pair=0,1"], "single run"),
+        (vec!["report", "25gmm-tb-tb-T9-s0"], "did you mean"),
+        (vec!["report", "25gmm-tb-tb-T3-s0", "-o", "nowhere/page.html"], "nowhere"),
+    ] {
+        let answer = told(place.command(&wrong));
+        assert!(answer.code != 0 && answer.err.contains(why), "{wrong:?}: {} {}", answer.code, answer.err);
+    }
+}
+
+#[test]
+fn a_port_that_is_taken_is_told() {
+    let place = Place::new();
+    assert_eq!(told(place.train(&["25gmm", "--iterations=20"])).code, 0);
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = taken.local_addr().expect("an address").port().to_string();
+    let answer = told(place.command(&["watch", "25gmm-tb-tb-T3-s0", "--port", &port]));
+    assert_eq!(answer.code, 1);
+    assert!(
+        answer.err.contains(&format!("port {port}")) && answer.err.contains("--port 0"),
+        "{}",
+        answer.err
     );
 }

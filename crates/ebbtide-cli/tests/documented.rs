@@ -68,9 +68,20 @@ fn every_example_of_every_help_works() {
     );
     let overview = told(place.command(&["--help"])).out;
     let mut all = examples(&overview);
-    for command in
-        ["train", "resume", "sample", "eval", "compare", "sweep", "config", "check", "completions", "man"]
-    {
+    for command in [
+        "train",
+        "resume",
+        "sample",
+        "eval",
+        "compare",
+        "report",
+        "watch",
+        "sweep",
+        "config",
+        "check",
+        "completions",
+        "man",
+    ] {
         let found = examples(&told(place.command(&[command, "--help"])).out);
         assert!(!found.is_empty(), "{command} --help has no example");
         all.extend(found);
