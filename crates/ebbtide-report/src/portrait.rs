@@ -117,12 +117,13 @@ impl Portrait {
         let settings = read_settings(folder)?;
         // Whether anybody is at work is asked first: what ends meanwhile is then seen to have ended.
         let at_work = is_at_work(folder);
-        let outcome = read_outcome(folder).map_err(RunError::from)?;
+        // What a run came to before it was made longer is not what it comes to now.
+        let outcome = if at_work { None } else { read_outcome(folder).map_err(RunError::from)? };
         let records = if files.metrics().exists() { journal::read(&files.metrics())? } else { Vec::new() };
         let environment = fs::read(files.environment()).ok();
         let stage = match &outcome {
-            Some(outcome) if outcome.status != Status::Interrupted => Stage::Over,
             _ if at_work => Stage::Training,
+            Some(outcome) if outcome.status != Status::Interrupted => Stage::Over,
             _ => Stage::Stopped,
         };
         Ok(Self {

@@ -167,6 +167,24 @@ fn a_run_that_has_only_begun_has_a_page() {
 }
 
 #[test]
+fn a_run_that_is_made_longer_is_not_over() {
+    let parent = TempDir::new().expect("a folder");
+    let folder = train(parent.path(), settings(NamedTarget::Gmm25, Method::TbFixed, 2));
+    leave_report(&folder, &threads()).expect("a report");
+    let longer = Run::resume(&folder, Some(40), &threads()).expect("it goes on");
+    let portrait = Portrait::sketch(&folder).expect("a sketch");
+    assert!(portrait.stage == Stage::Training && portrait.outcome.is_none());
+    let stop = Stop::new();
+    stop.ask();
+    longer.go(&stop, &mut ()).expect("it stops");
+    assert_eq!(Portrait::sketch(&folder).expect("a sketch").stage, Stage::Stopped);
+    leave_report(&folder, &threads()).expect("a report");
+    // What an interruption left is not what the run comes to.
+    drop(Run::resume(&folder, None, &threads()).expect("it goes on"));
+    assert!(!Files(&folder).report().exists());
+}
+
+#[test]
 fn a_diverged_run_says_so() {
     let parent = TempDir::new().expect("a folder");
     let mut wild = settings(NamedTarget::Gmm25, Method::TbTb, 3);

@@ -231,7 +231,7 @@ fn thousands(digits: &str) -> String {
     }
     let mut apart = String::new();
     for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i) % 3 == 0 {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
             apart.push('\u{202f}');
         }
         apart.push(digit);

@@ -18,6 +18,7 @@ pub fn charts(portrait: &Portrait) -> Vec<Chart> {
         .iter()
         .filter_map(|record| Some((record.iteration as f64, record.figures?)))
         .collect();
+    let evaluated: Vec<(f64, Figures)> = thinned(&evaluated).into_iter().copied().collect();
     let mut charts = Vec::new();
     let end = portrait.settings.config.iterations.max(portrait.iteration()).max(1) as f64;
     let across = Scale::exact(0.0, end);
@@ -32,16 +33,11 @@ pub fn charts(portrait: &Portrait) -> Vec<Chart> {
     charts
 }
 
-/// Every so many records, and always the last.
-fn thinned(records: &[Record]) -> Vec<&Record> {
-    let every = records.len().div_ceil(MOST).max(1);
-    let last = records.len().saturating_sub(1);
-    records
-        .iter()
-        .enumerate()
-        .filter(|(i, _)| i % every == 0 || *i == last)
-        .map(|(_, record)| record)
-        .collect()
+/// Every so many of them, and always the last.
+fn thinned<T>(all: &[T]) -> Vec<&T> {
+    let every = all.len().div_ceil(MOST).max(1);
+    let last = all.len().saturating_sub(1);
+    all.iter().enumerate().filter(|(i, _)| i % every == 0 || *i == last).map(|(_, one)| one).collect()
 }
 
 fn iteration(at: f64) -> String {
@@ -148,7 +144,7 @@ fn losses(records: &[&Record], settings: &Settings, across: Scale) -> Option<Cha
 
 fn effective(evaluated: &[(f64, Figures)], across: Scale) -> Chart {
     let points = || evaluated.iter().map(|(at, figures)| (*at, 100.0 * figures.ess));
-    let last = points().last().map_or(f64::NAN, |point| point.1);
+    let last = points().next_back().map_or(f64::NAN, |point| point.1);
     Chart::new(
         "curve-ess",
         Form::Broad,
@@ -177,4 +173,19 @@ fn gradients(records: &[&Record], across: Scale) -> Option<Chart> {
             .mark(Mark::line(points.clone(), Colour::PURPLE))
             .tips(tips.collect::<Vec<_>>()),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_runs_are_thinned_and_keep_their_end() {
+        for (count, most) in [(0, 0), (1, 1), (500, 500), (501, 251), (100_000, 501)] {
+            let all: Vec<usize> = (0..count).collect();
+            let thin = thinned(&all);
+            assert_eq!(thin.len(), most, "{count}");
+            assert_eq!((thin.first(), thin.last()), (all.first().as_ref(), all.last().as_ref()));
+        }
+    }
 }

@@ -70,8 +70,11 @@ impl Run {
         };
         if outcome.is_some_and(|outcome| outcome.status != Status::Finished) {
             // It is not over any more.
-            let result = folder.files().result();
-            fs::remove_file(&result).map_err(FileError::of("remove", &result))?;
+            for file in [folder.files().report(), folder.files().result()] {
+                if file.exists() {
+                    fs::remove_file(&file).map_err(FileError::of("remove", &file))?;
+                }
+            }
             durable::sync_folder(&path).map_err(FileError::of("make sure of", &path))?;
         }
         checkpoint::keep_best(&folder.files().checkpoints(), progress.best.iteration())?;
