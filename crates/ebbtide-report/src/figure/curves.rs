@@ -46,53 +46,63 @@ fn iteration(at: f64) -> String {
 
 fn bounds(evaluated: &[(f64, Figures)], truth: Option<f64>, across: Scale) -> Chart {
     let curve = |of: fn(&Figures) -> f64| evaluated.iter().map(move |(at, figures)| (*at, of(figures)));
-    let error = |value: fn(&Figures) -> f64, error: fn(&Figures) -> f64| {
-        let band = |(at, figures): &(f64, Figures)| {
-            (*at, value(figures) - error(figures), value(figures) + error(figures))
-        };
-        evaluated.iter().map(band).collect::<Vec<_>>()
+    let band = |value: fn(&Figures) -> f64, error: fn(&Figures) -> f64, colour: Colour| {
+        let ends = |f: &Figures| (value(f) - error(f), value(f) + error(f));
+        let points = evaluated.iter().map(|(at, figures)| (*at, ends(figures).0, ends(figures).1)).collect();
+        Mark::Band { points, colour }
     };
-    let (elbo, eubo) = (|f: &Figures| f.elbo, |f: &Figures| f.eubo.unwrap_or(f64::NAN));
-    let has_eubo = evaluated.iter().any(|(_, figures)| figures.eubo.is_some());
-    // What the first fifth went through is left to the tips: the rest would be a line.
-    let later = |points: &dyn Fn() -> Vec<(f64, f64)>| points().split_off(evaluated.len() / 5);
-    let (lower, upper) = (later(&|| curve(elbo).collect()), later(&|| curve(eubo).collect()));
-    let values = lower.into_iter().chain(upper).map(|(_, value)| value).chain(truth);
-    let mut chart = Chart::new(
-        "curve-bounds",
-        Form::Broad,
-        "Bounds on log Z, with bands of one standard error. They meet at log Z when generation has become the reversal of destruction.",
-    )
-    .x("iteration", across)
-    .y("log Z (nats)", Scale::fitting(values));
+    let eubo = |f: &Figures| f.eubo.unwrap_or(f64::NAN);
+    let scale = bounds_scale(evaluated, truth);
+    let beyond =
+        curve(|f| f.elbo).chain(curve(eubo)).any(|(_, value)| value < scale.low() || value > scale.high());
+    let caption = format!(
+        "Bounds on log Z, with bands of one standard error. They meet at log Z when generation has become the reversal of \
+         destruction.{}",
+        if beyond { " The beginning is out of the picture." } else { "" }
+    );
+    let mut chart = Chart::new("curve-bounds", Form::Broad, caption)
+        .alt(bounds_alt(evaluated))
+        .x("iteration", across)
+        .y("log Z (nats)", scale)
+        .tips(evaluated.iter().map(bounds_tip));
     if let Some(truth) = truth {
         chart = chart.named(Mark::Level { at: truth, colour: Colour::TRUTH }, "true log Z");
     }
-    chart = chart.mark(Mark::Band { points: error(elbo, |f| f.elbo_error), colour: Colour::BLUE });
-    if has_eubo {
-        let points = error(eubo, |f| f.eubo_error.unwrap_or(f64::NAN));
+    if evaluated.iter().any(|(_, figures)| figures.eubo.is_some()) {
         chart = chart
-            .mark(Mark::Band { points, colour: Colour::VERMILION })
+            .mark(band(eubo, |f| f.eubo_error.unwrap_or(f64::NAN), Colour::VERMILION))
             .named(Mark::line(curve(eubo), Colour::VERMILION), "EUBO");
     }
-    let last = evaluated.last().map(|(at, figures)| {
-        let upper = figures.eubo.map_or_else(String::new, |eubo| format!(", EUBO {}", number(eubo, 3)));
-        format!("At {} the ELBO is {}{upper}.", iteration(*at), number(figures.elbo, 3))
-    });
-    let alt = format!("Lower and upper bound on log Z over training. {}", last.unwrap_or_default());
-    let tips = evaluated.iter().map(|(at, f)| {
-        let upper = f.eubo.zip(f.eubo_error);
-        let upper =
-            upper.map_or_else(String::new, |(v, e)| format!("\nEUBO {} ± {}", number(v, 4), number(e, 4)));
-        let lower = format!("\nELBO {} ± {}", number(f.elbo, 4), number(f.elbo_error, 4));
-        let middle = format!("\nlog Z {} ± {}", number(f.log_z, 4), number(f.log_z_error, 4));
-        Tip { x: *at, text: format!("{}{upper}{middle}{lower}", iteration(*at)) }
-    });
     chart
         .named(Mark::dashes(curve(|f| f.log_z), Colour::GREEN), "weighted log Z")
-        .named(Mark::line(curve(elbo), Colour::BLUE), "ELBO")
-        .alt(alt)
-        .tips(tips)
+        .mark(band(|f| f.elbo, |f| f.elbo_error, Colour::BLUE))
+        .named(Mark::line(curve(|f| f.elbo), Colour::BLUE), "ELBO")
+}
+
+/// Over what came after the first fifth: beside the beginning the rest would be a straight line.
+fn bounds_scale(evaluated: &[(f64, Figures)], truth: Option<f64>) -> Scale {
+    let later = evaluated[evaluated.len() / 5..].iter();
+    let both = later.flat_map(|(_, figures)| [figures.elbo, figures.eubo.unwrap_or(f64::NAN)]);
+    Scale::fitting(both.chain(truth))
+}
+
+fn bounds_tip((at, figures): &(f64, Figures)) -> Tip {
+    let line =
+        |name: &str, value: f64, error: f64| format!("\n{name} {} ± {}", number(value, 4), number(error, 4));
+    let upper = figures.eubo.zip(figures.eubo_error);
+    let text = iteration(*at)
+        + &upper.map_or_else(String::new, |(value, error)| line("EUBO", value, error))
+        + &line("log Z", figures.log_z, figures.log_z_error)
+        + &line("ELBO", figures.elbo, figures.elbo_error);
+    Tip { x: *at, text }
+}
+
+fn bounds_alt(evaluated: &[(f64, Figures)]) -> String {
+    let last = evaluated.last().map(|(at, figures)| {
+        let upper = figures.eubo.map_or_else(String::new, |eubo| format!(", the EUBO {}", number(eubo, 3)));
+        format!("At {} the ELBO is {}{upper}.", iteration(*at), number(figures.elbo, 3))
+    });
+    format!("Lower and upper bound on log Z over training. {}", last.unwrap_or_default())
 }
 
 /// What a loss is measured in: second moments are squares.

@@ -2,8 +2,11 @@
 
 use std::path::Path;
 
+use ebbtide::objective::Method;
+use ebbtide::target::NamedTarget;
 use ebbtide_run::compare::{Found, Group, Mean, group};
 use ebbtide_run::folder::Files;
+use ebbtide_run::settings::Settings;
 use ebbtide_run::{Outcome, Status};
 use maud::{Markup, html};
 
@@ -100,6 +103,13 @@ fn table(groups: &[&Group]) -> Markup {
 }
 
 fn single_runs(found: &[Found], place: &Path) -> Markup {
+    let mut found: Vec<&Found> = found.iter().collect();
+    found.sort_by_key(|run| {
+        let Settings { target, method, config, .. } = &run.settings;
+        let target = NamedTarget::ALL.iter().position(|known| known == target);
+        let method = Method::ALL.iter().position(|known| Some(*known) == *method);
+        (target, method.is_none(), method, run.settings.steps(), config.seed)
+    });
     html! {
         h2 { "Single runs" }
         div.table {

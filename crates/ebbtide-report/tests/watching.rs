@@ -1,0 +1,119 @@
+//! The server of a live page, asked as a browser would.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ebbtide::objective::Method;
+use ebbtide::target::NamedTarget;
+use ebbtide::trajectory::Threads;
+use ebbtide_report::portrait::Stage;
+use ebbtide_report::watch::{Watch, WatchError};
+use ebbtide_run::Stop;
+use ebbtide_run::run::Run;
+use ebbtide_run::settings::Settings;
+use tempfile::TempDir;
+
+fn threads() -> Threads {
+    Threads::new(1).expect("a thread")
+}
+
+fn trained(parent: &Path) -> PathBuf {
+    let mut settings = Settings::preset(NamedTarget::Gmm25, Some(Method::TbFixed), 2);
+    (settings.config.iterations, settings.config.batch, settings.keeping.samples) = (10, 16, 64);
+    let run = Run::begin(parent, settings, &threads()).expect("it begins");
+    let folder = run.folder().to_owned();
+    run.go(&Stop::new(), &mut ()).expect("it ends");
+    folder
+}
+
+fn port(url: &str) -> u16 {
+    let digits = url.trim_end_matches('/').rsplit(':').next().expect("an address with a port");
+    digits.parse().expect("a port")
+}
+
+fn ask(port: u16, request: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
+    stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a limit");
+    stream.write_all(request.as_bytes()).expect("it listens");
+    stream
+}
+
+fn answer(port: u16, request: &str) -> String {
+    let mut text = String::new();
+    ask(port, &format!("{request}\r\nConnection: close\r\n\r\n"))
+        .read_to_string(&mut text)
+        .expect("it answers");
+    text
+}
+
+/// Lines of events until `wanted` is among them.
+fn events_until(events: &mut impl BufRead, wanted: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    while lines.last().is_none_or(|line| line != wanted) {
+        let mut line = String::new();
+        assert!(events.read_line(&mut line).expect("it goes on") > 0, "it ended before {wanted}: {lines:?}");
+        lines.push(line.trim_end().to_owned());
+    }
+    lines
+}
+
+#[test]
+fn a_visitor_gets_the_page_and_what_changes() {
+    let parent = TempDir::new().expect("a folder");
+    let folder = trained(parent.path());
+    let watch = Watch::new(&folder, 0, &threads()).expect("a port");
+    let (port, stop) = (port(&watch.url()), Stop::new());
+    let (tell, told) = mpsc::channel();
+    let wish = stop.clone();
+    let server =
+        thread::spawn(move || watch.serve(&wish, move |stage| tell.send(stage).expect("somebody listens")));
+    let page = answer(port, "GET / HTTP/1.1\r\nHost: localhost");
+    assert!(page.starts_with("HTTP/1.1 200") && page.contains("no-store") && page.contains("id=\"link\""));
+    for (request, code) in [
+        ("GET /config.toml HTTP/1.1\r\nHost: localhost", "404"),
+        ("GET /../config.toml HTTP/1.1\r\nHost: localhost", "404"),
+        ("POST / HTTP/1.1\r\nHost: localhost", "405"),
+        ("DELETE /events HTTP/1.1\r\nHost: localhost", "405"),
+        ("GET / HTTP/1.1\r\nHost: example.org", "403"),
+        ("GET / HTTP/1.1\r\nHost: localhost.example.org:80", "403"),
+    ] {
+        let said = answer(port, request);
+        assert!(said.starts_with(&format!("HTTP/1.1 {code}")), "{request}: {said}");
+    }
+    // A visitor who comes gets everything, then what changes as the run is made longer and ends.
+    let mut events = BufReader::new(ask(port, "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+    let first = events_until(&mut events, "data: over");
+    let data = first.iter().find(|line| line.starts_with("data: {")).expect("sections");
+    assert!(
+        data.contains("\"overview\"")
+            && data.contains("\"settings\"")
+            && data.contains("10 of 10 iterations")
+    );
+    let run = Run::resume(&folder, Some(30), &threads()).expect("it goes on");
+    events_until(&mut events, "data: training");
+    run.go(&Stop::new(), &mut ()).expect("it ends");
+    let last = events_until(&mut events, "data: over");
+    assert!(last.iter().any(|line| line.contains("30 of 30 iterations")), "{last:?}");
+    assert_eq!(told.iter().take(3).collect::<Vec<_>>(), [Stage::Over, Stage::Training, Stage::Over]);
+    // It ends when asked, with a visitor at the door.
+    let begun = Instant::now();
+    stop.ask();
+    server.join().expect("no panic").expect("it ends well");
+    assert!(begun.elapsed() < Duration::from_secs(3));
+    let mut rest = String::new();
+    events.read_to_string(&mut rest).expect("the visitor is sent home");
+}
+
+#[test]
+fn what_cannot_be_watched_is_told() {
+    let parent = TempDir::new().expect("a folder");
+    let folder = trained(parent.path());
+    let first = Watch::new(&folder, 0, &threads()).expect("a port");
+    let taken = Watch::new(&folder, port(&first.url()), &threads()).err().expect("taken");
+    assert!(matches!(taken, WatchError::Port { .. }), "{taken}");
+    assert!(matches!(Watch::new(parent.path(), 0, &threads()), Err(WatchError::Portrait(_))));
+}
