@@ -18,6 +18,7 @@ pub mod export;
 pub mod folder;
 pub mod journal;
 mod log;
+pub mod number;
 mod outcome;
 pub mod pool;
 pub mod reading;

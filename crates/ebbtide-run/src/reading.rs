@@ -5,6 +5,7 @@ use std::fmt;
 
 use ebbtide::target::Target;
 
+use crate::number::{number, readable};
 use crate::{Figures, Outcome, Status};
 
 /// A verdict, and the sentences that lead to it.
@@ -60,8 +61,10 @@ impl Reading {
             reading.say(
                 Some(Verdict::Untrustworthy),
                 format!(
-                    "Training diverged at iteration {at} ({reason}). A smaller learning rate (`optimisation.generation-rate`), less \
-                     exploration or another seed may help; the best weights before are kept."
+                    "Training diverged at iteration {} ({}). A smaller learning rate (optimisation.generation-rate), less \
+                     exploration or another seed may help.",
+                    number(*at as f64, 0),
+                    readable(reason)
                 ),
             );
         }
@@ -94,7 +97,8 @@ impl Reading {
                 _ => (Verdict::Untrustworthy, "a poor fit"),
             };
             let blind = "without exact draws, modes that were never visited do not show";
-            return self.say(Some(most), format!("{known} − ELBO = {below:.2}: {meaning}; {blind}."));
+            return self
+                .say(Some(most), format!("{known} − ELBO = {}: {meaning}; {blind}.", number(below, 2)));
         };
         let (gap, above) = (eubo - figures.elbo, eubo - middle);
         let missing = gap >= FAIR && above > 3.0 * below.max(0.5);
@@ -122,7 +126,7 @@ impl Reading {
                  training may help",
             ),
         };
-        self.say(Some(most), format!("EUBO − ELBO = {gap:.2}: {meaning}."));
+        self.say(Some(most), format!("EUBO − ELBO = {}: {meaning}.", number(gap, 2)));
     }
 
     fn weights(&mut self, figures: &Figures, outcome: &Outcome) {
@@ -154,7 +158,7 @@ impl Reading {
             ratio if ratio < 1.2 => "about as far from exact draws as these are from each other".to_owned(),
             ratio => format!("{ratio:.1} times as far from exact draws as these are from each other"),
         };
-        self.say(None, format!("W2 = {distance:.2}: {meaning}."));
+        self.say(None, format!("W2 = {}: {meaning}.", number(distance, 2)));
     }
 
     fn modes(&mut self, outcome: &Outcome, target: &dyn Target) {

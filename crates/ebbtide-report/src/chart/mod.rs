@@ -8,8 +8,9 @@ mod paths;
 mod scale;
 
 pub use colour::Colour;
+pub use ebbtide_run::number::number;
 pub use mark::{Mark, Point, Stroke, Symbol};
-pub use scale::{Scale, Tick, number};
+pub use scale::{Scale, Tick};
 
 /// A chart: what it shows, in words and in marks.
 #[derive(Clone, Debug)]

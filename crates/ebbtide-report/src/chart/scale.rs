@@ -1,5 +1,7 @@
 //! Scales: from values to places on an axis, and the ticks that tell them.
 
+use ebbtide_run::number::{number, superscript};
+
 /// How values are laid out along an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
@@ -204,52 +206,6 @@ fn extent(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
     })
 }
 
-/// A number as people write it: a true minus sign, thousands apart, large ones by powers of ten.
-pub fn number(value: f64, decimals: usize) -> String {
-    if !value.is_finite() {
-        return if value.is_nan() { "not a number".to_owned() } else { format!("{}∞", sign(value)) };
-    }
-    let size = value.abs();
-    if size >= 1e7 {
-        let exponent = size.log10().floor() as i32;
-        let lead = format!("{:.1}", size / 10_f64.powi(exponent));
-        return format!("{}{}·10{}", sign(value), lead.trim_end_matches(".0"), superscript(exponent));
-    }
-    let text = format!("{size:.decimals$}");
-    let minus = if text.bytes().any(|digit| (b'1'..=b'9').contains(&digit)) { sign(value) } else { "" };
-    let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
-    format!("{minus}{}{rest}", thousands(whole))
-}
-
-fn sign(value: f64) -> &'static str {
-    if value < 0.0 { "−" } else { "" }
-}
-
-fn thousands(digits: &str) -> String {
-    if digits.len() < 5 {
-        return digits.to_owned();
-    }
-    let mut apart = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            apart.push('\u{202f}');
-        }
-        apart.push(digit);
-    }
-    apart
-}
-
-fn superscript(exponent: i32) -> String {
-    let raised = |digit: char| match digit {
-        '-' => '⁻',
-        '1' => '¹',
-        '2' => '²',
-        '3' => '³',
-        digit => char::from_u32('⁰' as u32 + digit.to_digit(10).unwrap_or(0)).unwrap_or(digit),
-    };
-    exponent.to_string().chars().map(raised).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -297,14 +253,5 @@ mod tests {
                 assert!(!scale.ticks(5).is_empty(), "{values:?} {scale:?}");
             }
         }
-    }
-
-    #[test]
-    fn numbers_are_written_as_people_do() {
-        assert_eq!(number(-0.41857, 4), "−0.4186");
-        assert_eq!(number(-0.00001, 2), "0.00");
-        assert_eq!(number(38_528_000.0, 0), "3.9·10⁷");
-        assert_eq!(number(f64::NEG_INFINITY, 2), "−∞");
-        assert_eq!(number(1234.5, 1), "1234.5");
     }
 }

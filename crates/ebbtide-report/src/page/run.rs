@@ -207,10 +207,13 @@ fn tiles(outcome: &Outcome) -> Markup {
 /// The sections that tell of a run's weights; empty before there are any.
 fn views(portrait: &Portrait, pairs: &[Pair], charts: &mut Vec<Chart>) -> Result<Vec<Section>, TargetError> {
     let Some(view) = &portrait.view else {
-        let waiting =
-            html! { h2 { "Samples" } p.about { "There will be pictures with the first checkpoint." } };
+        let why = match portrait.stage {
+            Stage::Over => "There are no pictures: the run ended before its first checkpoint.",
+            Stage::Training | Stage::Stopped => "There will be pictures with the first checkpoint.",
+        };
+        let waiting = html! { h2 { "Samples" } p.about { (why) } };
         let mut empty = vec![section("samples", Some(waiting))];
-        empty.extend(["marginals", "processes", "weights"].map(|id| section(id, None)));
+        empty.extend(["marginals", "processes", "balance"].map(|id| section(id, None)));
         return Ok(empty);
     };
     let chosen = if pairs.is_empty() { chosen_pairs(view) } else { pairs.to_vec() };
@@ -229,7 +232,7 @@ fn views(portrait: &Portrait, pairs: &[Pair], charts: &mut Vec<Chart>) -> Result
         section("marginals", Some(marginal_words(view, &marginals))),
         process_section(portrait, view, chosen.first().copied(), charts)?,
         section(
-            "weights",
+            "balance",
             Some(html! {
                 h2 { @if modes.is_some() { "Modes and weights" } @else { "Weights" } }
                 div.charts { @if let Some(chart) = &modes { (figure(chart)) } (figure(&weights)) }

@@ -1,0 +1,92 @@
+//! Numbers as people write them.
+
+/// A true minus sign, thousands apart, large ones by powers of ten.
+///
+/// ```
+/// use ebbtide_run::number::number;
+///
+/// assert_eq!(number(-0.41857, 3), "−0.419");
+/// assert_eq!(number(38_528_000.0, 0), "3.9·10⁷");
+/// ```
+pub fn number(value: f64, decimals: usize) -> String {
+    if !value.is_finite() {
+        return if value.is_nan() { "not a number".to_owned() } else { format!("{}∞", sign(value)) };
+    }
+    let size = value.abs();
+    if size >= 1e7 {
+        let text = format!("{size:.1e}");
+        let (lead, exponent) = text.split_once('e').expect("that is how it is written");
+        let raised = superscript(exponent.parse().expect("an exponent is a whole number"));
+        return format!("{}{}·10{raised}", sign(value), lead.trim_end_matches(".0"));
+    }
+    let text = format!("{size:.decimals$}");
+    let minus = if text.bytes().any(|digit| (b'1'..=b'9').contains(&digit)) { sign(value) } else { "" };
+    let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
+    format!("{minus}{}{rest}", thousands(whole))
+}
+
+/// A text whose numbers were written by a machine, to be read by people.
+pub fn readable(text: &str) -> String {
+    let word = |word: &str| {
+        let bare = word.trim_end_matches(['.', ',', ';', ')']);
+        let decimals = bare.split_once('.').map_or(0, |(_, decimals)| decimals.len().min(4));
+        match bare.parse::<f64>() {
+            Ok(value) => number(value, decimals) + &word[bare.len()..],
+            Err(_) => word.to_owned(),
+        }
+    };
+    text.split(' ').map(word).collect::<Vec<_>>().join(" ")
+}
+
+/// A whole number as an exponent.
+pub fn superscript(exponent: i32) -> String {
+    let raised = |digit: char| match digit {
+        '-' => '⁻',
+        '1' => '¹',
+        '2' => '²',
+        '3' => '³',
+        digit => char::from_u32('⁰' as u32 + digit.to_digit(10).unwrap_or(0)).unwrap_or(digit),
+    };
+    exponent.to_string().chars().map(raised).collect()
+}
+
+fn sign(value: f64) -> &'static str {
+    if value < 0.0 { "−" } else { "" }
+}
+
+fn thousands(digits: &str) -> String {
+    if digits.len() < 5 {
+        return digits.to_owned();
+    }
+    let mut apart = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            apart.push('\u{202f}');
+        }
+        apart.push(digit);
+    }
+    apart
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_as_people_do() {
+        assert_eq!(number(-0.41857, 4), "−0.4186");
+        assert_eq!(number(-0.00001, 2), "0.00");
+        assert_eq!(number(12_345.6, 1), "12\u{202f}345.6");
+        assert_eq!(number(99_960_000.0, 0), "1·10⁸");
+        assert_eq!(number(-5.2e300, 0), "−5.2·10³⁰⁰");
+        assert_eq!(number(f64::NEG_INFINITY, 2), "−∞");
+        assert_eq!(number(1234.5, 1), "1234.5");
+    }
+
+    #[test]
+    fn reasons_become_readable() {
+        let text = "the ELBO is -5.205003476553366e8, and was -6.053557815932436 before (row 3).";
+        assert_eq!(readable(text), "the ELBO is −5.2·10⁸, and was −6.0536 before (row 3).");
+        assert_eq!(readable("the generation loss is NaN"), "the generation loss is not a number");
+    }
+}
