@@ -99,14 +99,9 @@ impl Portrait {
     /// Looks at a run, which may be going on meanwhile, with its newest or best weights.
     pub fn read(folder: &Path, which: Which, threads: &Threads) -> Result<Self, PortraitError> {
         let mut portrait = Self::sketch(folder)?;
-        match Trained::open(folder, which, threads) {
-            Ok(trained) => {
-                portrait.remarks.extend(trained.remarks.iter().cloned());
-                portrait.view = Some(View::of(trained)?);
-            }
-            // A run that has only begun has curves, and no weights yet.
-            Err(RunError::Checkpoint(CheckpointError::None { .. })) => {}
-            Err(error) => return Err(error.into()),
+        if let Some(trained) = weights(folder, which, threads)? {
+            portrait.remarks.extend(trained.remarks.iter().cloned());
+            portrait.view = Some(View::of(trained)?);
         }
         Ok(portrait)
     }
@@ -162,6 +157,18 @@ impl Portrait {
     /// The true log Z, where it is known.
     pub fn log_z(&self) -> Option<f64> {
         self.settings.built_target().log_z()
+    }
+}
+
+/// The weights of a run; none of one that has only begun. One that diverged early may have its best weights and no others.
+fn weights(folder: &Path, which: Which, threads: &Threads) -> Result<Option<Trained>, RunError> {
+    match Trained::open(folder, which, threads) {
+        Err(RunError::Checkpoint(CheckpointError::None { .. })) => {}
+        other => return other.map(Some),
+    }
+    match Trained::open(folder, Which::Best, threads) {
+        Err(RunError::Checkpoint(CheckpointError::NoBest { .. })) => Ok(None),
+        other => other.map(Some),
     }
 }
 

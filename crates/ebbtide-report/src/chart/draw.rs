@@ -35,20 +35,20 @@ pub fn text_width(text: &str, size: f64) -> f64 {
 pub fn svg(chart: &Chart, place: Place) -> SVG {
     let (width, height) = chart.form.size();
     let (area, legend) = layout(chart);
-    let mut drawing = SVG::new()
+    let blank = SVG::new()
         .set("viewBox", format!("0 0 {width} {height}"))
         .set("role", "img")
         .set("font-family", FAMILY)
-        .set("font-size", FONT)
-        .add(Title::new(chart.alt.as_str()));
-    if place == Place::File {
-        drawing = drawing
-            .set("width", width)
-            .set("height", height)
-            .add(Rectangle::new().set("width", width).set("height", height).set("fill", Colour::PAPER.light));
-    } else {
-        drawing = drawing.set("aria-label", chart.alt.replace('"', "″"));
-    }
+        .set("font-size", FONT);
+    let sheet =
+        || Rectangle::new().set("width", width).set("height", height).set("fill", Colour::PAPER.light);
+    let drawing = match place {
+        // A title would pop up beside our own tips.
+        Place::Page => blank.set("aria-label", chart.alt.replace('"', "″")),
+        Place::File => {
+            blank.set("width", width).set("height", height).add(Title::new(chart.alt.as_str())).add(sheet())
+        }
+    };
     let window = Rectangle::new()
         .set("x", area.left)
         .set("y", area.top)
