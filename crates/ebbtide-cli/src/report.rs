@@ -27,7 +27,7 @@ pub struct Report {
     /// A run's folder or its name, or several, or folders of them
     #[arg(required = true, value_name = "RUN")]
     names: Vec<PathBuf>,
-    /// Where the page goes [default: report.html in the run's folder; of several runs, in the folder given or here]
+    /// Where the page goes [default: report.html in the run's folder (report-best.html of its best weights); of several runs, in the folder given or here]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Write every chart into this folder too, as SVG and as PNG
@@ -43,6 +43,9 @@ pub struct Report {
     #[arg(long, value_name = "K", default_value_t = 0)]
     threads: usize,
 }
+
+/// More pairs than this nobody looks at, and the page would become heavy.
+const MOST_PAIRS: usize = 12;
 
 const HELP: &str = "\
 The page of one run shows its figures and what they mean, curves, samples over the density, marginals, the two processes
@@ -63,7 +66,7 @@ impl Report {
             places.push(if name.is_dir() { name.clone() } else { meant(name, runs)? });
         }
         let ((shown, unreadable), path) = match &places[..] {
-            [one] if is_run(one) => ((self.one(one)?, Vec::new()), Files(one).report()),
+            [one] if is_run(one) => ((self.one(one)?, Vec::new()), self.place(one)),
             [folder] => (self.several(&places, folder)?, Files(folder).report()),
             _ => (self.several(&places, Path::new("."))?, PathBuf::from("report.html")),
         };
@@ -79,6 +82,14 @@ impl Report {
         Ok(ExitCode::SUCCESS)
     }
 
+    /// Where the page of a run goes. That of its best weights is not what the run came to.
+    fn place(&self, run: &Path) -> PathBuf {
+        match self.checkpoint {
+            Which::Last => Files(run).report(),
+            Which::Best => run.join("report-best.html"),
+        }
+    }
+
     fn one(&self, folder: &Path) -> Result<Shown, Failure> {
         let portrait = Portrait::read(folder, self.checkpoint, &Threads::new(self.threads)?)?;
         let dim = portrait.settings.built_target().dim();
@@ -89,7 +100,19 @@ impl Report {
                 dim - 1
             )));
         }
-        Ok(page::run(&portrait, &self.pair).map_err(PortraitError::from)?)
+        let mut pairs: Vec<Pair> = Vec::new();
+        for pair in &self.pair {
+            if !pairs.contains(pair) {
+                pairs.push(*pair);
+            }
+        }
+        if pairs.len() > MOST_PAIRS {
+            let count = pairs.len();
+            return Err(Failure::Usage(format!(
+                "{count} pairs are more than a page has room for: {MOST_PAIRS}"
+            )));
+        }
+        Ok(page::run(&portrait, &pairs).map_err(PortraitError::from)?)
     }
 
     fn several(

@@ -4,6 +4,7 @@ use contour::ContourBuilder;
 use ebbtide::target::{Target, TargetError};
 
 use crate::chart::{Colour, Mark, Point, Scale};
+use crate::histogram::quantile;
 
 /// What is shown of two coordinates.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,7 +21,7 @@ pub const SHARES: [f64; 5] = [0.99, 0.9, 0.7, 0.45, 0.2];
 /// Cells along each side of a grid that a density is evaluated on.
 const FINE: usize = 200;
 /// The same where draws are counted.
-const COARSE: usize = 80;
+const COARSE: usize = 100;
 /// Below this, the logarithm of a density relative to its peak is as good as nothing.
 const NOTHING: f64 = -60.0;
 
@@ -59,7 +60,7 @@ pub fn range(values: &[f64]) -> (f64, f64) {
     if sorted.is_empty() {
         return (0.0, 1.0);
     }
-    let quantile = |share: f64| sorted[((sorted.len() - 1) as f64 * share).round() as usize];
+    let quantile = |share: f64| quantile(&sorted, share);
     let (all, middle) = (quantile(0.995) - quantile(0.005), quantile(0.9) - quantile(0.1));
     let (low, high) = match all > TAILS * middle {
         true => (quantile(0.05), quantile(0.95)),
@@ -69,34 +70,50 @@ pub fn range(values: &[f64]) -> (f64, f64) {
     (low - room, high + room)
 }
 
-/// Rings around the density of a two-dimensional target, from the target itself.
-pub fn of_target(target: &dyn Target, window: Window) -> Result<Vec<Mark>, TargetError> {
+/// Rings around the density of a two-dimensional target, from the target itself; `swapped` has its second coordinate across.
+pub fn of_target(target: &dyn Target, window: Window, swapped: bool) -> Result<Vec<Mark>, TargetError> {
     let mut points = Vec::with_capacity(2 * FINE * FINE);
     for j in 0..FINE {
         for i in 0..FINE {
             let (x, y) = cell(window, FINE, i as f64 + 0.5, j as f64 + 0.5);
-            points.extend([x as f32, y as f32]);
+            let point = [x as f32, y as f32];
+            points.extend(if swapped { [point[1], point[0]] } else { point });
         }
     }
     let mut log_density = vec![0.0; FINE * FINE];
     target.log_density(&points, &mut log_density)?;
-    Ok(rings(log_density, FINE, window))
+    relative(&mut log_density);
+    Ok(rings(&log_density, &levels(&log_density), FINE, window))
 }
 
-/// Rings around the density of draws, counted and smoothed.
+/// Rings around the density of draws, counted and smoothed. Each ring holds its share of the draws in sight.
 pub fn of_draws(x: &[f64], y: &[f64], window: Window) -> Vec<Mark> {
-    let place = |value: f64, (low, high): (f64, f64)| {
-        let place = (value - low) / (high - low) * COARSE as f64;
-        (place >= 0.0 && place < COARSE as f64).then_some(place as usize)
-    };
+    let place = |value: f64, (low, high): (f64, f64)| (value - low) / (high - low) * COARSE as f64;
+    let places = x.iter().zip(y).map(|(&x, &y)| (place(x, window.x), place(y, window.y)));
+    let seen = |place: f64| (0.0..COARSE as f64).contains(&place);
+    let places: Vec<Point> = places.filter(|&(i, j)| seen(i) && seen(j)).collect();
     let mut counts = vec![0.0; COARSE * COARSE];
-    for (&x, &y) in x.iter().zip(y) {
-        if let (Some(i), Some(j)) = (place(x, window.x), place(y, window.y)) {
-            counts[j * COARSE + i] += 1.0;
-        }
+    for &(i, j) in &places {
+        counts[j as usize * COARSE + i as usize] += 1.0;
     }
-    let smooth = smoothed(&smoothed(&counts));
-    rings(smooth.into_iter().map(f64::ln).collect(), COARSE, window)
+    let mut smooth: Vec<f64> = smoothed(&smoothed(&counts)).into_iter().map(f64::ln).collect();
+    relative(&mut smooth);
+    let mut heights: Vec<f64> = places.iter().map(|&place| between(&smooth, place)).collect();
+    heights.sort_by(f64::total_cmp);
+    if heights.is_empty() {
+        return Vec::new();
+    }
+    rings(&smooth, &SHARES.map(|share| quantile(&heights, 1.0 - share)), COARSE, window)
+}
+
+/// The height of a grid's values at a place between the centres of its cells.
+fn between(values: &[f64], (i, j): Point) -> f64 {
+    let last = (COARSE - 1) as f64;
+    let (i, j) = ((i - 0.5).clamp(0.0, last), (j - 0.5).clamp(0.0, last));
+    let at = |i: f64, j: f64| values[j.min(last) as usize * COARSE + i.min(last) as usize];
+    let (left, low) = (i.floor(), j.floor());
+    let row = |j: f64| at(left, j) + (i - left) * (at(left + 1.0, j) - at(left, j));
+    row(low) + (j - low) * (row(low + 1.0) - row(low))
 }
 
 /// Each row with a Gaussian of about a cell's width, transposed.
@@ -119,22 +136,19 @@ fn cell(window: Window, cells: usize, i: f64, j: f64) -> Point {
     (along(window.x, i), along(window.y, j))
 }
 
-/// Rings that hold the shares of a log density on a grid, filled darker and darker.
-fn rings(mut log_density: Vec<f64>, cells: usize, window: Window) -> Vec<Mark> {
+/// Makes log densities relative to the largest.
+fn relative(log_density: &mut [f64]) {
     let most =
         log_density.iter().copied().filter(|value| value.is_finite()).fold(f64::NEG_INFINITY, f64::max);
-    if most == f64::NEG_INFINITY {
-        return Vec::new();
+    for value in log_density {
+        *value = if value.is_nan() { NOTHING } else { (*value - most).clamp(NOTHING, 0.0) };
     }
-    for value in &mut log_density {
-        *value = (*value - most).clamp(NOTHING, 0.0);
-        if value.is_nan() {
-            *value = NOTHING;
-        }
-    }
-    let levels = levels(&log_density);
+}
+
+/// Rings around where a log density on a grid is above each of some levels, filled darker and darker.
+fn rings(log_density: &[f64], levels: &[f64], cells: usize, window: Window) -> Vec<Mark> {
     let builder = ContourBuilder::new(cells, cells, true);
-    let lines = builder.lines(&log_density, &levels).expect("as many values as the grid has cells");
+    let lines = builder.lines(log_density, levels).expect("as many values as the grid has cells");
     let edges = Colour::DENSITY.into_iter().skip(1).chain([Colour::DENSITY[4]]);
     lines
         .into_iter()
@@ -153,21 +167,20 @@ fn levels(log_density: &[f64]) -> Vec<f64> {
     let mut sorted = log_density.to_vec();
     sorted.sort_by(|a, b| b.total_cmp(a));
     let total: f64 = sorted.iter().map(|value| value.exp()).sum();
-    SHARES
-        .iter()
-        .map(|share| {
-            let mut sum = 0.0;
-            let last = sorted.iter().find(|value| {
-                sum += value.exp();
-                sum >= share * total
-            });
-            last.copied().unwrap_or(NOTHING)
-        })
-        .collect()
+    let level = |share: &f64| {
+        let mut sum = 0.0;
+        let last = sorted.iter().find(|value| {
+            sum += value.exp();
+            sum >= share * total
+        });
+        last.copied().unwrap_or(NOTHING)
+    };
+    SHARES.iter().map(level).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use ebbtide::stream::{Address, Purpose};
     use ebbtide::target::TargetError;
 
     use super::*;
@@ -191,7 +204,7 @@ mod tests {
     #[test]
     fn the_rings_of_a_bell_are_circles_that_hold_their_shares() {
         let window = Window { x: (-5.0, 5.0), y: (-5.0, 5.0) };
-        let marks = of_target(&Bell, window).expect("a density");
+        let marks = of_target(&Bell, window, false).expect("a density");
         assert_eq!(marks.len(), SHARES.len());
         for (mark, share) in marks.iter().zip(SHARES) {
             let Mark::Region { rings, .. } = mark else { panic!("{mark:?}") };
@@ -201,6 +214,30 @@ mod tests {
             for &(x, y) in &rings[0] {
                 assert!((x.hypot(y) - radius).abs() < 0.06, "{share}: {} and {radius}", x.hypot(y));
             }
+        }
+    }
+
+    /// Whether a point is inside of rings: an odd number of their sides is to its right.
+    fn inside(rings: &[Vec<Point>], (x, y): Point) -> bool {
+        let sides = rings.iter().flat_map(|ring| ring.iter().zip(ring.iter().cycle().skip(1)));
+        let crossed = sides.filter(|((ax, ay), (bx, by))| {
+            (*ay > y) != (*by > y) && x < ax + (bx - ax) * (y - ay) / (by - ay)
+        });
+        crossed.count() % 2 == 1
+    }
+
+    #[test]
+    fn the_rings_of_draws_hold_their_shares_of_them() {
+        // Five narrow bells, where smoothing is as wide as they are.
+        let mut stream = Address::new(0, Purpose::Sample, 0).stream(0);
+        let draw = |i: usize| (i % 5) as f64 * 10.0;
+        let (x, y): (Vec<f64>, Vec<f64>) =
+            (0..20_000).map(|i| (draw(i) + 0.5 * stream.normal_f64(), 0.5 * stream.normal_f64())).unzip();
+        let window = Window { x: (-3.0, 43.0), y: (-23.0, 23.0) };
+        for (mark, share) in of_draws(&x, &y, window).iter().zip(SHARES) {
+            let Mark::Region { rings, .. } = mark else { panic!("{mark:?}") };
+            let held = x.iter().zip(&y).filter(|(x, y)| inside(rings, (**x, **y))).count() as f64 / 20_000.0;
+            assert!((held - share).abs() < 0.03, "{held} of {share}");
         }
     }
 

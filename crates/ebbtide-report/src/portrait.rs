@@ -4,13 +4,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ebbtide::metric::{Coverage, log_weights};
+use ebbtide::metric::{Bounds, Coverage, log_weights};
 use ebbtide::stream::{Address, Purpose};
 use ebbtide::target::{Target, TargetError};
 use ebbtide::trajectory::{Multipliers, Threads, Trajectories};
 use ebbtide_run::checkpoint::CheckpointError;
+use ebbtide_run::compare::is_over;
 use ebbtide_run::folder::{Files, is_at_work};
-use ebbtide_run::journal::{self, JournalError};
+use ebbtide_run::journal;
+use ebbtide_run::number::number;
 use ebbtide_run::run::{RunError, read_outcome, read_settings};
 use ebbtide_run::settings::Settings;
 use ebbtide_run::trained::{Trained, Which};
@@ -82,28 +84,56 @@ pub enum PortraitError {
     /// The run cannot be read.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// Its curves cannot be read.
-    #[error(transparent)]
-    Journal(#[from] JournalError),
     /// Its target cannot be evaluated.
     #[error(transparent)]
     Target(#[from] TargetError),
 }
 
-/// The most trajectories of a view: more would be a black spot.
-const MOST: usize = 2048;
+/// The most trajectories of a view: enough for any figure.
+const MOST: usize = 16_384;
 /// Exact draws to compare with.
 const TRUTH: usize = 20_000;
 
 impl Portrait {
-    /// Looks at a run, which may be going on meanwhile, with its newest or best weights.
+    /// Looks at a run, which may be going on meanwhile, with its newest or best weights. What cannot be read is left out, with a remark.
     pub fn read(folder: &Path, which: Which, threads: &Threads) -> Result<Self, PortraitError> {
         let mut portrait = Self::sketch(folder)?;
-        if let Some(trained) = weights(folder, which, threads)? {
-            portrait.remarks.extend(trained.remarks.iter().cloned());
-            portrait.view = Some(View::of(trained)?);
+        match weights(folder, which, threads) {
+            Ok(None) => {}
+            Ok(Some((trained, found))) => {
+                portrait.remarks.extend(trained.remarks.iter().cloned());
+                let view = View::of(trained)?;
+                match (which, found) {
+                    (Which::Best, _) => portrait.judge(&view),
+                    (Which::Last, Which::Best) => {
+                        let text = "There is no checkpoint; pictures are of the best weights.";
+                        portrait.remarks.push(text.to_owned());
+                    }
+                    (Which::Last, Which::Last) => {}
+                }
+                portrait.view = Some(view);
+            }
+            Err(error) => portrait.remarks.push(format!("No pictures: {error}.")),
         }
         Ok(portrait)
+    }
+
+    /// Figures of the view's own weights, instead of the last ones.
+    fn judge(&mut self, view: &View) {
+        let iteration = number(view.iteration as f64, 0);
+        self.remarks
+            .push(format!("Figures and pictures are of the best weights, after {iteration} iterations."));
+        let bounds = Bounds::new(&view.generated_weights, view.destroyed_weights.as_deref());
+        let status = self.outcome.as_ref().map_or(Status::Interrupted, |outcome| outcome.status.clone());
+        let coverage = view.coverage.as_ref();
+        self.outcome = Some(Outcome {
+            evaluated_at: Some(view.iteration),
+            figures: Some(Figures::from(&bounds)),
+            samples: view.generated.len(),
+            modes: coverage.map(|coverage| (coverage.reached, coverage.frequencies.len())),
+            modes_total_variation: coverage.map(|coverage| coverage.total_variation),
+            ..Outcome::new(status, &self.settings, &*view.target, self.iteration())
+        });
     }
 
     /// Everything but the view.
@@ -112,13 +142,25 @@ impl Portrait {
         let settings = read_settings(folder)?;
         // Whether anybody is at work is asked first: what ends meanwhile is then seen to have ended.
         let at_work = is_at_work(folder);
+        let mut remarks = Vec::new();
+        let outcome = read_outcome(folder).unwrap_or_else(|error| {
+            remarks.push(format!("No result: {error}."));
+            None
+        });
         // What a run came to before it was made longer is not what it comes to now.
-        let outcome = if at_work { None } else { read_outcome(folder).map_err(RunError::from)? };
-        let records = if files.metrics().exists() { journal::read(&files.metrics())? } else { Vec::new() };
+        let stale = |outcome: &Outcome| outcome.status == Status::Finished && !is_over(&settings, outcome);
+        let outcome = outcome.filter(|outcome| !at_work && !stale(outcome));
+        let records = match files.metrics().exists() {
+            true => journal::read(&files.metrics()).unwrap_or_else(|error| {
+                remarks.push(format!("No curves: {error}."));
+                Vec::new()
+            }),
+            false => Vec::new(),
+        };
         let environment = fs::read(files.environment()).ok();
         let stage = match &outcome {
             _ if at_work => Stage::Training,
-            Some(outcome) if outcome.status != Status::Interrupted => Stage::Over,
+            Some(outcome) if is_over(&settings, outcome) => Stage::Over,
             _ => Stage::Stopped,
         };
         Ok(Self {
@@ -129,15 +171,8 @@ impl Portrait {
             outcome,
             stage,
             view: None,
-            remarks: Vec::new(),
+            remarks,
         })
-    }
-
-    /// The name of the run's folder.
-    pub fn name(&self) -> String {
-        self.folder
-            .file_name()
-            .map_or_else(|| self.settings.name(), |name| name.to_string_lossy().into_owned())
     }
 
     /// Iterations done, as far as is known.
@@ -160,15 +195,16 @@ impl Portrait {
     }
 }
 
-/// The weights of a run; none of one that has only begun. One that diverged early may have its best weights and no others.
-fn weights(folder: &Path, which: Which, threads: &Threads) -> Result<Option<Trained>, RunError> {
+/// The weights of a run, and which they are; none of one that has only begun. One that diverged early may have its best weights
+/// and no others.
+fn weights(folder: &Path, which: Which, threads: &Threads) -> Result<Option<(Trained, Which)>, RunError> {
     match Trained::open(folder, which, threads) {
         Err(RunError::Checkpoint(CheckpointError::None { .. })) => {}
-        other => return other.map(Some),
+        other => return other.map(|trained| Some((trained, which))),
     }
     match Trained::open(folder, Which::Best, threads) {
         Err(RunError::Checkpoint(CheckpointError::NoBest { .. })) => Ok(None),
-        other => other.map(Some),
+        other => other.map(|trained| Some((trained, Which::Best))),
     }
 }
 

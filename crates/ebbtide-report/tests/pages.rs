@@ -174,6 +174,13 @@ fn a_run_that_is_made_longer_is_not_over() {
     let longer = Run::resume(&folder, Some(40), &threads()).expect("it goes on");
     let portrait = Portrait::sketch(&folder).expect("a sketch");
     assert!(portrait.stage == Stage::Training && portrait.outcome.is_none());
+    // Killed, it is neither over nor what it came to before.
+    drop(longer);
+    let portrait = Portrait::sketch(&folder).expect("a sketch");
+    assert!(portrait.stage == Stage::Stopped && portrait.outcome.is_none());
+    let several = page::comparison("runs", &gather(&[folder.clone()]).found, parent.path()).page;
+    assert!(several.to_html(Life::Still).contains("made longer"));
+    let longer = Run::resume(&folder, Some(40), &threads()).expect("it goes on");
     let stop = Stop::new();
     stop.ask();
     longer.go(&stop, &mut ()).expect("it stops");
@@ -182,6 +189,55 @@ fn a_run_that_is_made_longer_is_not_over() {
     // What an interruption left is not what the run comes to.
     drop(Run::resume(&folder, None, &threads()).expect("it goes on"));
     assert!(!Files(&folder).report().exists());
+}
+
+#[test]
+fn what_is_damaged_is_left_out_with_a_remark() {
+    let parent = TempDir::new().expect("a folder");
+    let folder = train(parent.path(), settings(NamedTarget::Gmm25, Method::TbFixed, 2));
+    let files = Files(&folder);
+    for entry in fs::read_dir(files.checkpoints()).expect("checkpoints") {
+        fs::write(entry.expect("an entry").path(), "rubbish").expect("written");
+    }
+    fs::write(files.metrics(), "rubbish\n").expect("written");
+    fs::write(files.result(), "{").expect("written");
+    let portrait = Portrait::read(&folder, Which::Last, &threads()).expect("a portrait");
+    assert!(portrait.view.is_none() && portrait.outcome.is_none() && portrait.records.is_empty());
+    let page = page::run(&portrait, &[]).expect("a page").page.to_html(Life::Still);
+    for words in ["No pictures: ", "No curves: line 1 of", "No result: "] {
+        assert!(page.contains(words), "{words}");
+    }
+}
+
+#[test]
+fn pictures_count_what_the_figures_count() {
+    let parent = TempDir::new().expect("a folder");
+    let mut many = settings(NamedTarget::Gmm25, Method::TbFixed, 2);
+    many.keeping.samples = 3000;
+    let folder = train(parent.path(), many);
+    let portrait = Portrait::read(&folder, Which::Last, &threads()).expect("a portrait");
+    let (outcome, view) =
+        (portrait.outcome.as_ref().expect("over"), portrait.view.as_ref().expect("weights"));
+    let coverage = view.coverage.as_ref().expect("modes");
+    assert_eq!(Some(coverage.total_variation), outcome.modes_total_variation);
+    assert!(coverage.unclaimed.value > 0.0, "a sampler that learned nothing is beside the modes, too");
+    let page = page::run(&portrait, &[]).expect("a page").page.to_html(Life::Still);
+    assert!(page.contains("2048 samples, ") && page.contains("of the samples are in no mode"));
+}
+
+#[test]
+fn the_page_of_the_best_weights_has_their_figures() {
+    let parent = TempDir::new().expect("a folder");
+    let mut short = settings(NamedTarget::Gmm25, Method::TbFixed, 2);
+    short.config.iterations = 23;
+    let folder = train(parent.path(), short);
+    let portrait = Portrait::read(&folder, Which::Best, &threads()).expect("a portrait");
+    let (iteration, figures) = portrait.figures().expect("figures");
+    let view = portrait.view.as_ref().expect("weights");
+    assert_eq!(iteration, view.iteration);
+    let recorded = portrait.records.iter().find(|record| record.iteration == iteration);
+    let recorded = recorded.and_then(|record| record.figures).expect("the best was evaluated");
+    assert!((recorded.elbo - figures.elbo).abs() < 1e-9, "{recorded:?} {figures:?}");
 }
 
 #[test]

@@ -109,6 +109,41 @@ fn a_visitor_gets_the_page_and_what_changes() {
 }
 
 #[test]
+fn a_visitor_who_does_not_let_go_holds_up_nothing() {
+    let parent = TempDir::new().expect("a folder");
+    let folder = trained(parent.path());
+    let watch = Watch::new(&folder, 0, &threads()).expect("a port");
+    let (port, stop) = (port(&watch.url()), Stop::new());
+    let wish = stop.clone();
+    let server = thread::spawn(move || watch.serve(&wish, |_| ()));
+    let stuck = ask(port, "GET / HT");
+    let begun = Instant::now();
+    stop.ask();
+    server.join().expect("no panic").expect("it ends well");
+    assert!(begun.elapsed() < Duration::from_secs(4));
+    drop(stuck);
+}
+
+#[test]
+fn trouble_passes() {
+    let parent = TempDir::new().expect("a folder");
+    let folder = trained(parent.path());
+    let watch = Watch::new(&folder, 0, &threads()).expect("a port");
+    let (port, stop) = (port(&watch.url()), Stop::new());
+    let wish = stop.clone();
+    let server = thread::spawn(move || watch.serve(&wish, |_| ()));
+    let mut events = BufReader::new(ask(port, "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+    events_until(&mut events, "data: over");
+    let away = parent.path().join("away");
+    std::fs::rename(&folder, &away).expect("moved");
+    events_until(&mut events, "event: trouble");
+    std::fs::rename(&away, &folder).expect("moved back");
+    events_until(&mut events, "data: over");
+    stop.ask();
+    server.join().expect("no panic").expect("it ends well");
+}
+
+#[test]
 fn what_cannot_be_watched_is_told() {
     let parent = TempDir::new().expect("a folder");
     let folder = trained(parent.path());

@@ -209,11 +209,16 @@ fn notes(runs: &[&Found]) -> Vec<String> {
 
 /// Whether there is nothing left to do for a run: all its iterations are done, or it diverged.
 pub fn is_done(run: &Found) -> bool {
-    run.outcome.as_ref().is_some_and(|outcome| match outcome.status {
-        Status::Finished => outcome.iterations >= run.settings.config.iterations,
+    run.outcome.as_ref().is_some_and(|outcome| is_over(&run.settings, outcome))
+}
+
+/// Whether an outcome is the end of a run with these settings. One that was made longer has an outcome from before.
+pub fn is_over(settings: &Settings, outcome: &Outcome) -> bool {
+    match outcome.status {
+        Status::Finished => outcome.iterations >= settings.config.iterations,
         Status::Diverged { .. } => true,
         Status::Interrupted => false,
-    })
+    }
 }
 
 #[cfg(test)]

@@ -25,6 +25,24 @@ pub fn number(value: f64, decimals: usize) -> String {
     format!("{minus}{}{rest}", thousands(whole))
 }
 
+/// A value and its error, with as many decimals as the error gives reason for.
+///
+/// ```
+/// use ebbtide_run::number::estimate;
+///
+/// assert_eq!(estimate(-0.41857, 0.0286), ("−0.419".to_owned(), "0.029".to_owned()));
+/// assert_eq!(estimate(2298.909, 1254.687), ("2299".to_owned(), "1255".to_owned()));
+/// ```
+pub fn estimate(value: f64, error: f64) -> (String, String) {
+    let decimals = match error.abs() {
+        error if error >= 100.0 => 0,
+        error if error >= 10.0 => 1,
+        error if error >= 1.0 => 2,
+        _ => 3,
+    };
+    (number(value, decimals), number(error, decimals))
+}
+
 /// A text whose numbers were written by a machine, to be read by people.
 pub fn readable(text: &str) -> String {
     let word = |word: &str| {

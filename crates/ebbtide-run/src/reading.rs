@@ -69,7 +69,7 @@ impl Reading {
             );
         }
         if let Some(figures) = &outcome.figures {
-            reading.bounds(figures, outcome.log_z_true);
+            reading.bounds(figures, outcome, target);
             reading.weights(figures, outcome);
         }
         reading.draws(outcome);
@@ -85,45 +85,53 @@ impl Reading {
         self.sentences.push(sentence);
     }
 
-    fn bounds(&mut self, figures: &Figures, truth: Option<f64>) {
-        let middle = truth.unwrap_or(figures.log_z);
+    fn bounds(&mut self, figures: &Figures, outcome: &Outcome, target: &dyn Target) {
+        let middle = outcome.log_z_true.unwrap_or(figures.log_z);
         let below = middle - figures.elbo;
-        let Some(eubo) = figures.eubo.filter(|eubo| eubo.is_finite()) else {
-            let known = if truth.is_some() { "log Z" } else { "importance-weighted log Z" };
-            let (most, meaning) = match below {
-                below if below < CLOSE => (Verdict::Good, "next to nothing is lost where samples go"),
-                below if below < FAIR => (Verdict::Good, "weights make up for the rest"),
-                below if below < WIDE => (Verdict::Weighted, "more steps or a longer training may help"),
-                _ => (Verdict::Untrustworthy, "a poor fit"),
-            };
-            let blind = "without exact draws, modes that were never visited do not show";
-            return self
-                .say(Some(most), format!("{known} − ELBO = {}: {meaning}; {blind}.", number(below, 2)));
-        };
-        let (gap, above) = (eubo - figures.elbo, eubo - middle);
-        let missing = gap >= FAIR && above > 3.0 * below.max(0.5);
-        let (most, meaning) = match gap {
-            gap if gap < CLOSE => {
-                (Verdict::Good, "the bounds all but meet; generation is the reversal of destruction")
+        match figures.eubo.filter(|eubo| eubo.is_finite()) {
+            Some(eubo) => self.both_bounds(eubo - figures.elbo, below, eubo - middle, &outcome.method),
+            None if target.drawable().is_some() => {
+                self.say(Some(Verdict::Untrustworthy), "The EUBO is not a number.".to_owned());
             }
-            gap if gap < FAIR => (Verdict::Good, "a good fit; weights make up for the rest"),
+            None => self.lower_bound(below, outcome.log_z_true.is_some()),
+        }
+    }
+
+    /// Where there are no exact draws to start from.
+    fn lower_bound(&mut self, below: f64, known: bool) {
+        let log_z = if known { "log Z" } else { "importance-weighted log Z" };
+        let (most, meaning) = match below {
+            below if below < CLOSE => (Verdict::Good, "next to nothing is lost where samples go"),
+            below if below < FAIR => (Verdict::Good, "weights make up for the rest"),
+            below if below < WIDE => (Verdict::Weighted, "more steps or a longer training may help"),
+            _ => (Verdict::Untrustworthy, "a poor fit"),
+        };
+        let blind = "without exact draws, modes that were never visited do not show";
+        self.say(Some(most), format!("{log_z} − ELBO = {}: {meaning}; {blind}.", number(below, 2)));
+    }
+
+    fn both_bounds(&mut self, gap: f64, below: f64, above: f64, method: &str) {
+        // Something is missing where the one bound is far off and the other is not.
+        let missing = gap >= FAIR && below < WIDE && above > 3.0 * below.max(0.5);
+        let (find, fit) = (how_to_find(method), how_to_fit(method));
+        let (most, meaning) = match gap {
+            gap if gap < CLOSE => (
+                Verdict::Good,
+                "the bounds all but meet; generation is the reversal of destruction".to_owned(),
+            ),
+            gap if gap < FAIR => (Verdict::Good, "a good fit; weights make up for the rest".to_owned()),
             gap if missing && gap >= WIDE => (
                 Verdict::Untrustworthy,
-                "samples are right where they are, but part of the target is hardly ever visited: modes or tails are probably \
-                 missing; more exploration or local search may help",
+                format!(
+                    "samples fit where they are, but part of the target is hardly ever visited: modes or tails are probably \
+                     missing; {find}"
+                ),
             ),
-            _ if missing => (
-                Verdict::Weighted,
-                "part of the target is visited too rarely; more exploration or local search may help",
-            ),
-            gap if gap < WIDE => (
-                Verdict::Weighted,
-                "a rough fit; more steps, a longer training or a learned destruction process may help",
-            ),
+            _ if missing => (Verdict::Weighted, format!("part of the target is visited too rarely; {find}")),
+            gap if gap < WIDE => (Verdict::Weighted, format!("a rough fit; {fit}")),
             _ => (
                 Verdict::Untrustworthy,
-                "the two processes are far from being each other's reversal; more steps, learned variances or a longer \
-                 training may help",
+                format!("the two processes are far from being each other's reversal; {fit}"),
             ),
         };
         self.say(Some(most), format!("EUBO − ELBO = {}: {meaning}.", number(gap, 2)));
@@ -173,7 +181,7 @@ impl Reading {
         let shares = match variation {
             variation if variation < CHANCE * chance => {
                 format!(
-                    "their shares are off by {variation:.3} in total, no more than chance gives ({chance:.3})"
+                    "their shares are off by {variation:.3} in total, as chance has it (about {chance:.3})"
                 )
             }
             variation => {
@@ -185,8 +193,30 @@ impl Reading {
             _ if variation >= MISPLACED => Verdict::Untrustworthy,
             _ => Verdict::Weighted,
         };
-        let help = if reached < all { ". More exploration or local search may find the others" } else { "" };
+        let help = match reached < all {
+            true => format!("; {}", how_to_find(&outcome.method)),
+            false => String::new(),
+        };
         self.say(Some(most), format!("{reached} of {all} modes are reached; {shares}{help}."));
+    }
+}
+
+/// What may find what is missing, with a method.
+fn how_to_find(method: &str) -> &'static str {
+    match method.starts_with("pis") {
+        true => "trajectory balance (tb-…), which can explore and search, may help",
+        false => "more exploration or local search may help",
+    }
+}
+
+/// What may fit better, with a method.
+fn how_to_fit(method: &str) -> &'static str {
+    match method {
+        method if method.ends_with("-fixed") => "learned variances, more steps or a longer training may help",
+        method if method.ends_with("-variance") => {
+            "a learned destruction process, more steps or a longer training may help"
+        }
+        _ => "more steps or a longer training may help",
     }
 }
 
@@ -245,8 +275,42 @@ mod tests {
         assert!(missing.contains("EUBO − ELBO = 21.50") && missing.contains("probably missing"), "{missing}");
         let rough = first(&outcome(-1.4, Some(1.2), 0.2));
         assert!(rough.contains("a rough fit"), "{rough}");
-        let blind = first(&outcome(-0.2, None, 0.8));
-        assert!(blind.contains("never visited"), "{blind}");
+        let both = first(&outcome(-8.0, Some(40.0), 0.2));
+        assert!(both.contains("far from being") && !both.contains("where they are"), "{both}");
+        let lost = first(&outcome(-0.2, None, 0.8));
+        assert!(lost.contains("not a number"), "{lost}");
+    }
+
+    /// A density and nothing else.
+    struct Bare;
+
+    impl Target for Bare {
+        fn dim(&self) -> usize {
+            2
+        }
+
+        fn log_density(&self, _: &[f32], out: &mut [f64]) -> Result<(), ebbtide::target::TargetError> {
+            out.fill(0.0);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_known_is_said() {
+        let blind = &Reading::of(&outcome(-0.2, None, 0.8), &Bare).sentences[0];
+        assert!(blind.contains("log Z − ELBO = 0.20") && blind.contains("never visited"), "{blind}");
+    }
+
+    #[test]
+    fn advice_is_what_the_method_can_take() {
+        let advice = |method: &str, elbo: f64, eubo: f64| {
+            let outcome = Outcome { method: method.to_owned(), ..outcome(elbo, Some(eubo), 0.8) };
+            Reading::of(&outcome, &*NamedTarget::Gmm25.build()).sentences[0].clone()
+        };
+        assert!(advice("tb-tb", -0.4, 20.0).contains("local search"));
+        assert!(!advice("pis-tlm", -0.4, 20.0).contains("local search"));
+        assert!(advice("tb-fixed", -1.4, 1.2).contains("learned variances"));
+        assert!(!advice("tb-tb", -1.4, 1.2).contains("learned"));
     }
 
     #[test]

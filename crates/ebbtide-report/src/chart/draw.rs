@@ -232,19 +232,22 @@ pub fn drawn_symbol(symbol: Symbol, colour: Colour, x: f64, y: f64) -> Path {
     Path::new().set("d", data).set("fill", fill.light).set("stroke", colour.light).set("stroke-width", 1.6)
 }
 
-/// Upright strips, unseen, that a pointer finds.
+/// Upright strips, unseen, that a pointer finds: each reaches half way to its neighbours.
 fn tips(tips: &[Tip], area: &Area) -> Group {
     let places: Vec<f64> = tips.iter().map(|tip| area.across(tip.x)).collect();
-    let between = |i: usize| 0.5 * (places[i] + places[i + 1]);
+    let half = |i: usize, j: usize| match (places.get(i), places.get(j)) {
+        (Some(one), Some(other)) => 0.5 * (other - one),
+        _ => 0.5 * area.width,
+    };
     tips.iter().enumerate().fold(Group::new().set("class", "tips"), |group, (i, tip)| {
-        let left = if i == 0 { area.left } else { between(i - 1) };
-        let right = if i + 1 == tips.len() { area.right() } else { between(i) };
+        let before = if i > 0 { half(i - 1, i) } else { half(i, i + 1) };
+        let after = if i + 1 < tips.len() { half(i, i + 1) } else { before };
+        let (left, right) = ((places[i] - before).max(area.left), (places[i] + after).min(area.right()));
         let strip = Rectangle::new()
             .set("x", round(left))
             .set("y", round(area.top))
             .set("width", round((right - left).max(0.0)))
             .set("height", round(area.height))
-            .set("data-at", round(places[i]))
             .set("data-tip", tip.text.replace('"', "″"));
         group.add(strip)
     })

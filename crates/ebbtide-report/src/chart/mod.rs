@@ -149,11 +149,6 @@ impl Chart {
         self
     }
 
-    /// How large it is.
-    pub fn form(&self) -> Form {
-        self.form
-    }
-
     /// The chart as part of a page: it fills the width it is given, and its colours follow the page's.
     pub fn for_page(&self) -> String {
         draw::svg(self, draw::Place::Page).to_string()

@@ -46,6 +46,7 @@ impl Scale {
     /// By factors, over those values that are above zero.
     pub fn log(values: impl IntoIterator<Item = f64>) -> Self {
         let (low, high) = extent(values.into_iter().filter(|&value| value > 0.0)).unwrap_or((0.1, 10.0));
+        let (low, high) = (low.max(1.0 / LARGEST), high.max(1.0 / LARGEST));
         let room = (high / low).powf(0.05).max(1.1);
         Self { kind: Kind::Log, low: low / room, high: high * room }
     }
@@ -198,8 +199,12 @@ impl Scale {
     }
 }
 
+/// Larger sizes, and their inverses, are as good as infinite: beyond, room around them would leave the numbers.
+const LARGEST: f64 = 1e150;
+
 fn extent(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
-    let finite = values.into_iter().filter(|value| value.is_finite());
+    let finite =
+        values.into_iter().filter(|value| value.is_finite()).map(|value| value.clamp(-LARGEST, LARGEST));
     finite.fold(None, |extent, value| match extent {
         None => Some((value, value)),
         Some((low, high)) => Some((value.min(low), value.max(high))),
@@ -238,6 +243,18 @@ mod tests {
         }
         assert_eq!(Scale::log([1.0, 10.0]).place(-3.0), 0.0);
         assert_eq!(Scale::exact(0.0, 1.0).place(f64::INFINITY), 1.0);
+    }
+
+    #[test]
+    fn the_largest_and_the_smallest_numbers_have_ticks_too() {
+        let wild = [1e-300, f64::MAX, f64::MIN, f64::MIN_POSITIVE, 0.0];
+        for scale in
+            [Scale::linear(wild), Scale::log(wild), Scale::symmetric(wild, 1.0), Scale::fitting(wild)]
+        {
+            let ticks = scale.ticks(5);
+            assert!((1..20).contains(&ticks.len()), "{scale:?} {ticks:?}");
+            assert!(wild.iter().all(|&value| scale.place(value).is_finite()), "{scale:?}");
+        }
     }
 
     #[test]

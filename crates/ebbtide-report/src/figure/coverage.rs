@@ -17,14 +17,16 @@ pub fn chart(view: &View) -> Option<Chart> {
     let missed: Vec<String> =
         (1..).zip(&shares).filter(|(_, share)| **share == 0.0).map(|(i, _)| i.to_string()).collect();
     let reached = format!("{} of {} modes are reached", coverage.reached, shares.len());
-    let caption = match missed.len() {
-        0 => format!(
-            "{reached}. Total variation from the true shares: {}.",
-            number(coverage.total_variation, 3)
-        ),
+    let mut caption = match missed.len() {
+        0 => format!("{reached}."),
         1..=12 => format!("{reached}; none of the samples is in {}.", missed.join(", ")),
         more => format!("{reached}; {more} have no sample."),
     };
+    if coverage.unclaimed.value > 0.0 {
+        caption +=
+            &format!(" {} % of the samples are in no mode.", number(100.0 * coverage.unclaimed.value, 1));
+    }
+    caption += &format!(" Total variation from the true shares: {}.", number(coverage.total_variation, 3));
     let tips = errors.map(|(i, share)| Tip {
         x: (i + 1) as f64,
         text: format!(

@@ -5,7 +5,7 @@ use ebbtide_run::settings::Settings;
 use ebbtide_run::{Figures, Record};
 
 use crate::chart::{Chart, Colour, Form, Mark, Scale, Tip, number};
-use crate::portrait::Portrait;
+use crate::portrait::{Portrait, Stage};
 
 /// More points than this are not told apart on a page.
 const MOST: usize = 500;
@@ -20,8 +20,7 @@ pub fn charts(portrait: &Portrait) -> Vec<Chart> {
         .collect();
     let evaluated: Vec<(f64, Figures)> = thinned(&evaluated).into_iter().copied().collect();
     let mut charts = Vec::new();
-    let end = portrait.settings.config.iterations.max(portrait.iteration()).max(1) as f64;
-    let across = Scale::exact(0.0, end);
+    let across = Scale::exact(0.0, end(portrait));
     if !evaluated.is_empty() {
         charts.push(bounds(&evaluated, portrait.log_z(), across));
     }
@@ -31,6 +30,12 @@ pub fn charts(portrait: &Portrait) -> Vec<Chart> {
     }
     charts.extend(gradients(&records, across));
     charts
+}
+
+/// Where the axis of iterations ends: at the last one, with some room to go on in while there are more to come.
+fn end(portrait: &Portrait) -> f64 {
+    let (done, all) = (portrait.iteration().max(1) as f64, portrait.settings.config.iterations as f64);
+    if portrait.stage == Stage::Training { (1.2 * done).min(all).max(done) } else { done }
 }
 
 /// Every so many of them, and always the last.
@@ -105,11 +110,6 @@ fn bounds_alt(evaluated: &[(f64, Figures)]) -> String {
     format!("Lower and upper bound on log Z over training. {}", last.unwrap_or_default())
 }
 
-/// What a loss is measured in: second moments are squares.
-fn unit(second_moment: bool) -> &'static str {
-    if second_moment { "nats²" } else { "nats" }
-}
-
 fn losses(records: &[&Record], settings: &Settings, across: Scale) -> Option<Chart> {
     let curve = |of: fn(&Record) -> Option<f64>| -> Vec<(f64, f64)> {
         records.iter().filter_map(|record| Some((record.iteration as f64, of(record)?))).collect()
@@ -126,14 +126,21 @@ fn losses(records: &[&Record], settings: &Settings, across: Scale) -> Option<Cha
     let mut chart = Chart::new(
         "curve-losses",
         Form::Broad,
-        "Losses on fresh trajectories, means over the iterations since the point before.",
+        "Losses on fresh trajectories, means over the iterations since the line before in metrics.jsonl.",
     )
     .alt("Losses of the generation and the destruction process over training.")
     .x("iteration", across)
     .y("loss", scale);
+    // Second moments are squares; reverse KL is divided by the dimension.
     let units = (
-        unit(settings.config.generation_objective != GenerationObjective::ReverseKl),
-        unit(settings.config.destruction_objective != Some(DestructionObjective::TrajectoryLikelihood)),
+        match settings.config.generation_objective {
+            GenerationObjective::ReverseKl => "nats per coordinate",
+            GenerationObjective::TrajectoryBalance | GenerationObjective::VarGrad => "nats²",
+        },
+        match settings.config.destruction_objective {
+            Some(DestructionObjective::TrajectoryLikelihood) => "nats",
+            _ => "nats²",
+        },
     );
     chart = chart.named(Mark::line(generation, Colour::BLUE), format!("generation ({})", units.0));
     if !destruction.is_empty() {

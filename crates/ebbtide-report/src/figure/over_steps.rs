@@ -2,6 +2,7 @@
 //! method.
 
 use ebbtide::objective::Method;
+use ebbtide::target::NamedTarget;
 use ebbtide_run::compare::{Group, Mean};
 
 use crate::chart::{Chart, Colour, Form, Mark, Scale, Symbol, Tick, Tip, number};
@@ -85,7 +86,16 @@ fn chart(groups: &[&Group], metric: &Metric) -> Option<Chart> {
     steps.dedup();
     let (first, last) = (*steps.first()?, *steps.last()?);
     let floor = groups.iter().filter_map(|group| group.w2_floor).map(|mean| mean.mean).reduce(f64::min);
-    let floor = floor.filter(|_| metric.name == "w2");
+    // What a perfect sampler has.
+    let perfect = match metric.name {
+        "w2" => floor.map(|floor| (floor, "exact draws")),
+        "elbo" | "eubo" => target
+            .parse::<NamedTarget>()
+            .ok()
+            .and_then(|target| target.build().log_z())
+            .map(|log_z| (log_z, "true log Z")),
+        _ => None,
+    };
     let ends = all().flat_map(|(_, mean, deviation)| {
         let deviation = deviation.unwrap_or(0.0);
         [mean - deviation, mean + deviation]
@@ -97,9 +107,9 @@ fn chart(groups: &[&Group], metric: &Metric) -> Option<Chart> {
     let mut chart =
         Chart::new(format!("{target}-{}", metric.name), Form::Broad, format!("{} {seeds}", metric.caption))
             .alt(alt(target, metric, &curves))
-            .y(metric.label, Scale::fitting(ends.chain(floor)));
-    if let Some(floor) = floor {
-        chart = chart.named(Mark::Level { at: floor, colour: Colour::TRUTH }, "exact draws");
+            .y(metric.label, Scale::fitting(ends.chain(perfect.map(|(value, _)| value))));
+    if let Some((at, name)) = perfect {
+        chart = chart.named(Mark::Level { at, colour: Colour::TRUTH }, name);
     }
     if first == last {
         return Some(beside(chart, &curves, first));
@@ -108,12 +118,15 @@ fn chart(groups: &[&Group], metric: &Metric) -> Option<Chart> {
     chart = chart
         .x("steps T", Scale::exact(first - room, last + room))
         .x_ticks(steps.iter().map(|&value| Tick { value, label: number(value, 0) }).collect());
-    for Curve { method, points } in &curves {
+    for (i, Curve { method, points }) in curves.iter().enumerate() {
         let (colour, symbol) = look(method);
+        // A little aside, so that error bars stand beside each other.
+        let aside = 0.012 * (last - first) * (i as f64 - 0.5 * (curves.len() - 1) as f64);
+        let points: Vec<_> = points.iter().map(|&(x, y, deviation)| (x + aside, y, deviation)).collect();
         let line = points.iter().map(|&(x, y, _)| (x, y));
         let line =
             if method.starts_with("pis") { Mark::dashes(line, colour) } else { Mark::line(line, colour) };
-        chart = chart.mark(line).named(Mark::Symbols { points: points.clone(), colour, symbol }, *method);
+        chart = chart.mark(line).named(Mark::Symbols { points, colour, symbol }, *method);
     }
     let told = |&at: &f64| {
         let here = |curve: &Curve| {
@@ -159,5 +172,5 @@ fn alt(target: &str, metric: &Metric, curves: &[Curve]) -> String {
         format!("{}: {}", curve.method, values.join(", "))
     };
     let methods: Vec<String> = curves.iter().map(at).collect();
-    format!("{} of {target} against the number of steps. {}.", metric.label, methods.join("; "))
+    format!("{} of {target} by method and number of steps. {}.", metric.label, methods.join("; "))
 }

@@ -1,5 +1,6 @@
 //! The two processes as pictures: where trajectories are at each time, which ways they take, and what was learned of each step.
 
+use ebbtide::process::{Corrections, GenerationVariance};
 use ebbtide::target::TargetError;
 use ebbtide::trajectory::{Multipliers, Trajectories};
 use ebbtide_run::settings::Settings;
@@ -11,7 +12,7 @@ use crate::landscape::Window;
 use crate::portrait::View;
 
 /// The most times of a strip.
-const TIMES: usize = 8;
+const TIMES: usize = 20;
 /// The most dots of a stamp.
 const DOTS: usize = 700;
 /// Trajectories that are drawn.
@@ -63,10 +64,11 @@ fn way_window(view: &View, (i, j): Pair) -> Window {
     Window::onto(&states(i), &states(j))
 }
 
-/// Steps 1 … T, or some of them, the last always among them.
+/// Steps 1 … T, or some of them, the first and the last always among them.
 fn shown(steps: usize) -> Vec<usize> {
     let count = steps.min(TIMES);
-    (1..=count).map(|i| (i * steps).div_ceil(count)).collect()
+    // From 1 to T, evenly.
+    (0..count).map(|i| 1 + (i * (steps - 1) + (count - 1) / 2) / (count - 1).max(1)).collect()
 }
 
 /// Some trajectories in one coordinate, forwards and backwards.
@@ -109,25 +111,19 @@ pub fn ways(view: &View, coordinate: usize) -> Vec<Chart> {
 
 /// γ, α and β over time: medians, and bands that hold nine in ten of all trajectories and coordinates.
 pub fn multipliers(view: &View, settings: &Settings) -> Vec<Chart> {
-    let method = &settings.config;
     let (steps, path) = (view.generated.steps(), view.generated.path_len());
     let mut charts = Vec::new();
-    let learned = |values: &[f32]| values.iter().any(|&value| value != 1.0);
     let Multipliers { gamma, .. } = &view.generation;
     let Multipliers { alpha, beta, .. } = &view.destruction;
-    if learned(gamma) {
+    if let GenerationVariance::Learned { bound } = settings.config.generation_variance {
         let rows = spread(gamma, 0..steps, path, view.dim());
         let at: Vec<f64> = view.times[..steps].to_vec();
-        let bound = match method.generation_variance {
-            ebbtide::process::GenerationVariance::Learned { bound } => f64::from(bound),
-            ebbtide::process::GenerationVariance::Fixed => 0.0,
-        };
-        let limits = [(-bound).exp(), bound.exp()];
+        let limits = [-bound, bound].map(|bound| f64::from(bound).exp());
         let chart = Chart::new(
             "multiplier-gamma",
             Form::Broad,
             format!(
-                "γ multiplies the variance of a generation step that leaves at t. Learned between {} and {}.",
+                "γ multiplies the variance of a generation step that leaves at t; it may be from {} to {}.",
                 number(limits[0], 3),
                 number(limits[1], 1)
             ),
@@ -139,7 +135,7 @@ pub fn multipliers(view: &View, settings: &Settings) -> Vec<Chart> {
         let tips = told(&at, &[("γ", &rows)]);
         charts.push(with_spread(chart, &at, &rows, Colour::BLUE, Symbol::Disc, "γ").tips(tips));
     }
-    if learned(alpha) || learned(beta) {
+    if settings.config.destruction != Corrections::Fixed && steps > 1 {
         let (means, variances) =
             (spread(alpha, 1..steps, path, view.dim()), spread(beta, 1..steps, path, view.dim()));
         let at: Vec<f64> = view.times[2..].to_vec();
@@ -212,8 +208,9 @@ mod tests {
     fn the_last_time_is_always_shown() {
         assert_eq!(shown(1), [1]);
         assert_eq!(shown(5), [1, 2, 3, 4, 5]);
-        assert_eq!(shown(20), [3, 5, 8, 10, 13, 15, 18, 20]);
-        assert_eq!(shown(9).last(), Some(&9));
+        assert_eq!(shown(20).len(), 20);
+        assert_eq!(shown(30)[..4], [1, 3, 4, 6]);
+        assert_eq!((shown(30).len(), shown(30).last()), (20, Some(&30)));
     }
 
     #[test]

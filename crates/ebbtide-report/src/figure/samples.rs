@@ -12,6 +12,8 @@ pub type Pair = (usize, usize);
 
 /// The most pairs that are chosen unasked.
 const PAIRS: usize = 4;
+/// The most dots of a cloud: more would be a black spot.
+const DOTS: usize = 2048;
 /// Up to so many marginals are shown at full size.
 pub const BROAD: usize = 4;
 /// The most marginals that are shown.
@@ -54,8 +56,8 @@ pub fn window(view: &View, (i, j): Pair) -> Window {
 
 /// The density of a pair: from the target itself where it has no other coordinates, else from exact draws.
 pub fn landscape(view: &View, pair: Pair, window: Window) -> Result<Vec<Mark>, TargetError> {
-    if view.dim() == 2 && pair == (0, 1) {
-        return landscape::of_target(&*view.target, window);
+    if view.dim() == 2 {
+        return landscape::of_target(&*view.target, window, pair == (1, 0));
     }
     match (view.exact_draws(pair.0), view.exact_draws(pair.1)) {
         (Some(x), Some(y)) => Ok(landscape::of_draws(&x, &y, window)),
@@ -86,14 +88,10 @@ pub fn charts(view: &View, pairs: &[Pair]) -> Result<Vec<Chart>, TargetError> {
             (false, 2) => "; shades hold 99, 90, 70, 45 and 20 % of the true probability",
             (false, _) => "; shades hold 99, 90, 70, 45 and 20 % of the exact draws in sight",
         };
-        let outside = window.outside(&dots.0, &dots.1);
-        let beyond = match outside > 0.0005 {
-            true => format!(". {} % lie outside the picture", number(100.0 * outside, 1)),
-            false => String::new(),
-        };
-        let count = dots.0.len();
-        let caption = format!("{count} samples, {} against {}{bands}{beyond}.", names.1, names.0);
-        let points = dots.0.iter().copied().zip(dots.1.iter().copied()).collect();
+        let count = dots.0.len().min(DOTS);
+        let beyond = beyond(view, window, (i, j));
+        let caption = format!("{count} samples, {} against {}{bands}.{beyond}", names.1, names.0);
+        let points = dots.0.iter().copied().zip(dots.1.iter().copied()).take(count).collect();
         charts.push(
             blank("samples", caption)
                 .alt(format!(
@@ -113,6 +111,22 @@ pub fn charts(view: &View, pairs: &[Pair]) -> Result<Vec<Chart>, TargetError> {
         }
     }
     Ok(charts)
+}
+
+/// How much of samples and exact draws a picture does not show; nothing where that is next to none.
+fn beyond(view: &View, window: Window, (i, j): Pair) -> String {
+    let percent = |share: f64| number(100.0 * share, 1);
+    let samples = window.outside(&view.samples(i), &view.samples(j));
+    let exact = view.exact_draws(i).zip(view.exact_draws(j)).map(|(x, y)| window.outside(&x, &y));
+    match (samples > 0.0005, exact) {
+        (_, Some(exact)) if samples.max(exact) > 0.0005 => format!(
+            " {} % of the samples and {} % of exact draws lie outside the picture.",
+            percent(samples),
+            percent(exact)
+        ),
+        (true, None) => format!(" {} % of the samples lie outside the picture.", percent(samples)),
+        _ => String::new(),
+    }
 }
 
 /// Marginals of the samples beside the true ones, or beside weighted samples where there are no exact draws.

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use ebbtide::objective::Method;
 use ebbtide::target::NamedTarget;
-use ebbtide_run::compare::{Found, Group, Mean, group};
+use ebbtide_run::compare::{Found, Group, Mean, group, is_done};
 use ebbtide_run::folder::Files;
+use ebbtide_run::number::estimate;
 use ebbtide_run::settings::Settings;
 use ebbtide_run::{Outcome, Status};
 use maud::{Markup, html};
@@ -32,10 +33,10 @@ fn overview(title: &str, found: &[Found], groups: &[Group]) -> Section {
     let body = html! {
         header {
             h1 { (title) }
-            span.badge.plain { (found.len()) " runs" }
+            span.badge.plain { (found.len()) @if found.len() == 1 { " run" } @else { " runs" } }
             @if diverged > 0 { span.badge.poor { (diverged) " diverged" } }
             @if unfinished > 0 { span.badge.fair { (unfinished) " unfinished" } }
-            p.about { "Means and standard deviations over the seeds of " (finished) " finished runs; those that diverged are counted, not averaged." }
+            p.about { "Means and standard deviations over the seeds of runs that finished (" (finished) "); those that diverged are counted, not averaged." }
         }
     };
     section("overview", Some(body))
@@ -70,7 +71,8 @@ fn table(groups: &[&Group]) -> Markup {
         None => "–".to_owned(),
         Some(Mean { mean, deviation: None, .. }) => number(mean, decimals),
         Some(Mean { mean, deviation: Some(deviation), .. }) => {
-            format!("{} ± {}", number(mean, decimals), number(deviation, decimals))
+            let (mean, deviation) = estimate(mean, deviation);
+            format!("{mean} ± {deviation}")
         }
     };
     html! {
@@ -134,6 +136,7 @@ fn single_run(run: &Found, place: &Path) -> Markup {
         value.map_or_else(|| "–".to_owned(), |value| number(value, decimals))
     };
     let (kind, status) = match outcome.map(|outcome| &outcome.status) {
+        Some(Status::Finished) if !is_done(run) => ("fair", "made longer"),
         Some(Status::Finished) => ("plain", "finished"),
         Some(Status::Diverged { .. }) => ("poor", "diverged"),
         Some(Status::Interrupted) => ("fair", "interrupted"),

@@ -1,6 +1,7 @@
 //! The page of one run.
 
 use ebbtide::target::TargetError;
+use ebbtide_run::number::estimate;
 use ebbtide_run::reading::{Reading, Verdict};
 use ebbtide_run::{Environment, Figures, Outcome, Status};
 use maud::{Markup, html};
@@ -84,8 +85,12 @@ fn overview(portrait: &Portrait) -> Section {
             h1 { (settings.target.to_string()) }
             span.badge.(kind) { (status) }
             @if let Some(verdict) = reading.verdict {
-                @let kind = match verdict { Verdict::Good => "good", Verdict::Weighted => "fair", Verdict::Untrustworthy => "poor" };
-                span.badge.(kind) { (verdict) }
+                @if portrait.stage == Stage::Training {
+                    span.badge.plain { "so far " (verdict) }
+                } @else {
+                    @let kind = match verdict { Verdict::Good => "good", Verdict::Weighted => "fair", Verdict::Untrustworthy => "poor" };
+                    span.badge.(kind) { (verdict) }
+                }
             }
             p.about { (about) }
         }
@@ -132,7 +137,7 @@ fn progress(portrait: &Portrait) -> Markup {
         progress max=(all) value=(done) aria-label="iterations done" {}
         @if let Some(pace) = pace {
             p.about {
-                (number(pace, if pace < 10.0 { 1 } else { 0 })) " iterations a second"
+                (number(pace, if pace < 10.0 { 1 } else { 0 })) " iterations a second, evaluations not counted"
                 @if portrait.stage == Stage::Training {
                     "; about " (duration(all.saturating_sub(done) as f64 / pace)) " to go"
                 }
@@ -149,28 +154,28 @@ fn duration(seconds: f64) -> String {
     }
 }
 
+/// An importance-weighted mean of fewer effective samples than this says nothing, nor does its error.
+const FEW: f64 = 10.0;
+
 fn tiles(outcome: &Outcome) -> Markup {
     let mut tiles: Vec<(&str, String, Option<String>, String)> = Vec::new();
     if let Some(figures) = &outcome.figures {
         let Figures { elbo, elbo_error, eubo, eubo_error, log_z, log_z_error, ess } = *figures;
-        let digits = |error: f64| match error {
-            error if error >= 100.0 => 0,
-            error if error >= 10.0 => 1,
-            error if error >= 1.0 => 2,
-            _ => 3,
-        };
-        let estimate =
-            |value: f64, error: f64| (number(value, digits(error)), Some(number(error, digits(error))));
         let (value, error) = estimate(elbo, elbo_error);
-        tiles.push(("ELBO", value, error, "lower bound on log Z".to_owned()));
+        tiles.push(("ELBO", value, Some(error), "lower bound on log Z".to_owned()));
         let truth = outcome
             .log_z_true
             .map_or_else(String::new, |truth| format!("; the truth is {}", number(truth, 3)));
         let (value, error) = estimate(log_z, log_z_error);
-        tiles.push(("log Z", value, error, format!("importance-weighted{truth}")));
+        let effective = ess * outcome.samples as f64;
+        let few = match effective < FEW {
+            true => format!("; rests on {} samples: do not trust it", number(effective, 0)),
+            false => String::new(),
+        };
+        tiles.push(("log Z", value, Some(error), format!("importance-weighted{truth}{few}")));
         if let Some((eubo, eubo_error)) = eubo.zip(eubo_error) {
             let (value, error) = estimate(eubo, eubo_error);
-            tiles.push(("EUBO", value, error, "upper bound on log Z".to_owned()));
+            tiles.push(("EUBO", value, Some(error), "upper bound on log Z".to_owned()));
         }
         let samples = outcome.samples;
         tiles.push((
@@ -195,7 +200,7 @@ fn tiles(outcome: &Outcome) -> Markup {
                     div {
                         dt { (name) }
                         dd { (value) @if let Some(error) = error { small { " ± " (error) } } }
-                        p { (about) }
+                        dd.note { (about) }
                     }
                 }
             }
@@ -279,6 +284,9 @@ fn process_section(
             "they do not, the sampler has something left to learn. Shades are the target's."
         }
         @if let Some(strip) = &strip {
+            @if strip.generation.len() < view.generated.steps() {
+                p.about { (strip.generation.len()) " of " (view.generated.steps()) " times are shown." }
+            }
             h3 { "Generation, from left to right" }
             (figures("strip", &strip.generation))
             h3 { "Destruction, from right to left" }
@@ -290,7 +298,10 @@ fn process_section(
         @if multipliers.is_empty() {
             p.about { "Nothing but drifts: with this method γ, α and β are 1." }
         } @else {
-            p.about { "Lines are medians; bands hold nine in ten of all trajectories and coordinates." }
+            p.about {
+                "Lines are medians; bands hold nine in ten of all trajectories and coordinates."
+                @if view.generated.steps() == 1 { " With one step, there is nothing to learn of destruction." }
+            }
             (figures("charts", &multipliers))
         }
     };

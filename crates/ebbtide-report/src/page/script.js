@@ -18,6 +18,9 @@ document.addEventListener("pointerdown", point);
 document.addEventListener("pointerleave", () => { tip.hidden = true; });
 addEventListener("scroll", () => { tip.hidden = true; }, { passive: true });
 
+// Paper has no room for what is folded away.
+addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((details) => { details.open = true; }));
+
 // A live page takes the sections that have changed from the server that it came from.
 const link = document.getElementById("link");
 if (link) {
@@ -33,6 +36,7 @@ if (link) {
       const section = document.getElementById(id);
       if (section) section.innerHTML = html;
     }
+    tip.hidden = true;
   });
   source.addEventListener("stage", (event) => {
     stage = event.data;

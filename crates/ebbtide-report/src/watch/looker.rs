@@ -18,7 +18,12 @@ pub struct Looker {
     threads: Threads,
     progress: Option<Progress>,
     weights: Option<Stamp>,
+    /// Looks since something changed.
+    idle: u32,
 }
+
+/// Looks from one attempt to the next, where the last one failed.
+const PATIENCE: u32 = 10;
 
 /// What changes often: curves and how the run stands.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,8 +40,13 @@ type Stamp = Vec<(PathBuf, Option<SystemTime>)>;
 impl Looker {
     /// The first look.
     pub fn new(folder: &Path, threads: &Threads) -> Result<(Self, Current), PortraitError> {
-        let mut looker =
-            Self { folder: folder.to_owned(), threads: threads.clone(), progress: None, weights: None };
+        let mut looker = Self {
+            folder: folder.to_owned(),
+            threads: threads.clone(),
+            progress: None,
+            weights: None,
+            idle: 0,
+        };
         let (progress, weights) = (looker.see_progress(), looker.see_weights());
         let current = looker.all()?;
         (looker.progress, looker.weights) = (Some(progress), Some(weights));
@@ -47,18 +57,21 @@ impl Looker {
     pub fn look(&mut self, before: &Current) -> Option<Current> {
         // What is remembered is older than what is read: what changes meanwhile is seen the next time.
         let (progress, weights) = (self.see_progress(), self.see_weights());
-        let seen = match (self.weights.as_ref() == Some(&weights), self.progress.as_ref() == Some(&progress))
-        {
-            (true, true) => return None,
-            (true, false) => self.some(before),
-            (false, _) => self.all(),
+        let (same_progress, same_weights) =
+            (self.progress.as_ref() == Some(&progress), self.weights.as_ref() == Some(&weights));
+        self.idle = if same_progress && same_weights { self.idle + 1 } else { 0 };
+        // A file may have been gone for a moment only: trouble is looked into again, from time to time.
+        let again = before.trouble.is_some() && self.idle.is_multiple_of(PATIENCE);
+        let ended = self.progress.as_ref().is_some_and(|before| before.at_work && !progress.at_work);
+        let seen = match (same_weights, same_progress) {
+            (true, true) if !again => return None,
+            (true, false) if !ended => self.some(before),
+            _ => self.all(),
         };
+        (self.progress, self.weights) = (Some(progress), Some(weights));
         match seen {
-            Ok(current) => {
-                (self.progress, self.weights) = (Some(progress), Some(weights));
-                Some(current)
-            }
-            // A file may be gone between two looks, and the next look is soon: what was seen stays.
+            Ok(current) => Some(current),
+            // What was seen stays.
             Err(error) => {
                 let trouble = Some(error.to_string());
                 (trouble != before.trouble).then(|| Current { trouble, ..before.clone() })
@@ -105,7 +118,12 @@ impl Looker {
     fn see_weights(&self) -> Stamp {
         let entries = fs::read_dir(Files(&self.folder).checkpoints()).into_iter().flatten().flatten();
         let paths = entries.map(|entry| entry.path());
-        let finished = paths.filter(|path| path.extension().is_some_and(|end| end == "safetensors"));
+        // The best weights are not what is shown.
+        let is_state = |path: &PathBuf| {
+            let name = path.file_name().map_or_else(Default::default, |name| name.to_string_lossy());
+            name.ends_with(".safetensors") && !name.starts_with("best-")
+        };
+        let finished = paths.filter(is_state);
         let stamp = |path: PathBuf| {
             let modified = fs::metadata(&path).ok().and_then(|data| data.modified().ok());
             (path, modified)

@@ -19,8 +19,6 @@ use looker::Looker;
 
 /// From one look at the run's folder to the next.
 const LOOK: Duration = Duration::from_millis(500);
-/// So long a visitor may take to let go when the server ends.
-const FAREWELL: Duration = Duration::from_secs(2);
 
 /// A server that is about to show a run. It reads the run's folder, and never writes.
 pub struct Watch {
@@ -62,12 +60,12 @@ pub enum WatchError {
 }
 
 impl Watch {
-    /// Looks at a run for the first time, and takes a port of this machine; 0 takes any.
+    /// Takes a port of this machine (0 takes any), and looks at a run for the first time.
     pub fn new(folder: &Path, port: u16, threads: &Threads) -> Result<Self, WatchError> {
-        let (looker, first) = Looker::new(folder, threads)?;
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let listener = TcpListener::bind(address).map_err(|reason| WatchError::Port { port, reason })?;
         listener.set_nonblocking(true)?;
+        let (looker, first) = Looker::new(folder, threads)?;
         Ok(Self { listener, looker, first })
     }
 
@@ -102,7 +100,7 @@ impl Watch {
             });
             runtime.block_on(server::serve(listener, receive))
         });
-        runtime.shutdown_timeout(FAREWELL);
+        runtime.shutdown_background();
         Ok(served?)
     }
 }

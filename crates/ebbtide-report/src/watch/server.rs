@@ -25,6 +25,9 @@ const RETRY: Duration = Duration::from_secs(1);
 /// A sign of life for visitors, when there is nothing new.
 const ALIVE: Duration = Duration::from_secs(15);
 
+/// So long a visitor may take to let go when the server ends.
+const FAREWELL: Duration = Duration::from_secs(2);
+
 /// Serves until nobody sends any more.
 pub async fn serve(listener: TcpListener, current: Receiver<Current>) -> io::Result<()> {
     let mut end = current.clone();
@@ -34,8 +37,16 @@ pub async fn serve(listener: TcpListener, current: Receiver<Current>) -> io::Res
         .layer(middleware::from_fn(guard))
         .with_state(current);
     let listener = tokio::net::TcpListener::from_std(listener)?;
+    let mut last = end.clone();
     let over = async move { while end.changed().await.is_ok() {} };
-    axum::serve(listener, routes).with_graceful_shutdown(over).await
+    let patience = async move {
+        while last.changed().await.is_ok() {}
+        tokio::time::sleep(FAREWELL).await;
+    };
+    tokio::select! {
+        served = axum::serve(listener, routes).with_graceful_shutdown(over) => served,
+        () = patience => Ok(()),
+    }
 }
 
 /// Answers only who asked for this machine by name: a page from elsewhere whose name has been made to lead here learns nothing.
