@@ -26,7 +26,7 @@ const drawings = () => [...document.querySelectorAll("svg")].map((drawing) => {
 });
 
 // Figures of tiles, or errors of figures, that are torn between two lines.
-const tornFigures = () => [...document.querySelectorAll(".tiles dd, .tiles dd small")]
+const tornFigures = () => [...document.querySelectorAll(".tiles dd:not(.note), .tiles dd small")]
   .flatMap((element) => [...element.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE))
   .filter((words) => {
     const range = document.createRange();

@@ -178,7 +178,7 @@ fn a_run_that_is_made_longer_is_not_over() {
     drop(longer);
     let portrait = Portrait::sketch(&folder).expect("a sketch");
     assert!(portrait.stage == Stage::Stopped && portrait.outcome.is_none());
-    let several = page::comparison("runs", &gather(&[folder.clone()]).found, parent.path()).page;
+    let several = page::comparison("runs", &gather(std::slice::from_ref(&folder)).found, parent.path()).page;
     assert!(several.to_html(Life::Still).contains("made longer"));
     let longer = Run::resume(&folder, Some(40), &threads()).expect("it goes on");
     let stop = Stop::new();
