@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use ebbtide::objective::Method;
@@ -33,6 +33,14 @@ fn trained(parent: &Path) -> PathBuf {
 fn port(url: &str) -> u16 {
     let digits = url.trim_end_matches('/').rsplit(':').next().expect("an address with a port");
     digits.parse().expect("a port")
+}
+
+/// A server of a run on some port, and how to end it.
+fn served(folder: &Path) -> (u16, Stop, JoinHandle<Result<(), WatchError>>) {
+    let watch = Watch::new(folder, 0, &threads()).expect("a port");
+    let (port, stop) = (port(&watch.url()), Stop::new());
+    let wish = stop.clone();
+    (port, stop, thread::spawn(move || watch.serve(&wish, |_| ())))
 }
 
 fn ask(port: u16, request: &str) -> TcpStream {
@@ -111,11 +119,7 @@ fn a_visitor_gets_the_page_and_what_changes() {
 #[test]
 fn a_visitor_who_does_not_let_go_holds_up_nothing() {
     let parent = TempDir::new().expect("a folder");
-    let folder = trained(parent.path());
-    let watch = Watch::new(&folder, 0, &threads()).expect("a port");
-    let (port, stop) = (port(&watch.url()), Stop::new());
-    let wish = stop.clone();
-    let server = thread::spawn(move || watch.serve(&wish, |_| ()));
+    let (port, stop, server) = served(&trained(parent.path()));
     let stuck = ask(port, "GET / HT");
     let begun = Instant::now();
     stop.ask();
@@ -128,10 +132,7 @@ fn a_visitor_who_does_not_let_go_holds_up_nothing() {
 fn trouble_passes() {
     let parent = TempDir::new().expect("a folder");
     let folder = trained(parent.path());
-    let watch = Watch::new(&folder, 0, &threads()).expect("a port");
-    let (port, stop) = (port(&watch.url()), Stop::new());
-    let wish = stop.clone();
-    let server = thread::spawn(move || watch.serve(&wish, |_| ()));
+    let (port, stop, server) = served(&folder);
     let mut events = BufReader::new(ask(port, "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n"));
     events_until(&mut events, "data: over");
     let away = parent.path().join("away");

@@ -140,15 +140,16 @@ fn round(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
 }
 
+fn stroked(data: String, colour: Colour, width: f64) -> Path {
+    Path::new()
+        .set("d", data)
+        .set("stroke", colour.light)
+        .set("stroke-width", width)
+        .set("stroke-linejoin", "round")
+        .set("fill", "none")
+}
+
 fn draw(mark: &Mark, area: &Area) -> Vec<Element> {
-    let stroked = |data: String, colour: Colour, width: f64| {
-        Path::new()
-            .set("d", data)
-            .set("stroke", colour.light)
-            .set("stroke-width", width)
-            .set("stroke-linejoin", "round")
-            .set("fill", "none")
-    };
     match mark {
         Mark::Line { points, colour, stroke } => {
             let line = stroked(area.line(points), *colour, 1.8);
@@ -159,10 +160,7 @@ fn draw(mark: &Mark, area: &Area) -> Vec<Element> {
             vec![stroked(data, *colour, 0.7).set("stroke-opacity", 0.35).into()]
         }
         Mark::Band { points, colour } => {
-            let finite = points.iter().filter(|(x, low, high)| (x + low + high).is_finite());
-            let above = finite.clone().map(|&(x, _, high)| (x, high));
-            let ring: Vec<_> = above.chain(finite.rev().map(|&(x, low, _)| (x, low))).collect();
-            let band = Path::new().set("d", area.ring(&ring)).set("fill", colour.light);
+            let band = Path::new().set("d", area.band(points)).set("fill", colour.light);
             vec![band.set("fill-opacity", 0.2).into()]
         }
         Mark::Dots { points, colour, radius } => {
@@ -171,13 +169,8 @@ fn draw(mark: &Mark, area: &Area) -> Vec<Element> {
         }
         Mark::Symbols { points, colour, symbol } => symbols(points, *colour, *symbol, area),
         Mark::Bars { bars, colour } => {
-            let ground = area.bottom();
-            let bar = |&(from, to, height): &(f64, f64, f64)| {
-                let (left, right, top) = (area.across(from), area.across(to), area.up(height));
-                format!("M{left:.1} {ground:.1}V{top:.1}H{right:.1}V{ground:.1}z")
-            };
-            let data: String = bars.iter().filter(|bar| bar.2 > 0.0).map(bar).collect();
-            vec![Path::new().set("d", data).set("fill", colour.light).set("fill-opacity", 0.55).into()]
+            let bars = Path::new().set("d", area.bars(bars)).set("fill", colour.light);
+            vec![bars.set("fill-opacity", 0.55).into()]
         }
         Mark::Level { at, colour } => {
             let data = format!("M{:.1} {:.1}H{:.1}", area.left, area.up(*at), area.right());

@@ -72,6 +72,24 @@ impl Area {
         data
     }
 
+    /// A ring around what is between two curves: (x, low, high).
+    pub fn band(&self, points: &[(f64, f64, f64)]) -> String {
+        let finite = points.iter().filter(|(x, low, high)| (x + low + high).is_finite());
+        let above = finite.clone().map(|&(x, _, high)| (x, high));
+        let ring: Vec<Point> = above.chain(finite.rev().map(|&(x, low, _)| (x, low))).collect();
+        self.ring(&ring)
+    }
+
+    /// Bars from the bottom: (from, to, height).
+    pub fn bars(&self, bars: &[(f64, f64, f64)]) -> String {
+        let ground = self.bottom();
+        let bar = |&(from, to, height): &(f64, f64, f64)| {
+            let (left, right, top) = (self.across(from), self.across(to), self.up(height));
+            format!("M{left:.1} {ground:.1}V{top:.1}H{right:.1}V{ground:.1}z")
+        };
+        bars.iter().filter(|bar| bar.2 > 0.0).map(bar).collect()
+    }
+
     /// A dot at each point in sight: a line of no length with a round end, a tenth of what an element each would take.
     pub fn dots(&self, points: &[Point]) -> String {
         let mut data = String::new();

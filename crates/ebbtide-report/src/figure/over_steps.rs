@@ -13,6 +13,8 @@ struct Metric {
     label: &'static str,
     caption: &'static str,
     of: fn(&Group) -> Option<Mean>,
+    /// What a perfect sampler has, and its name.
+    perfect: fn(&[&Group]) -> Option<(f64, &'static str)>,
 }
 
 const METRICS: [Metric; 4] = [
@@ -21,24 +23,31 @@ const METRICS: [Metric; 4] = [
         label: "ELBO (nats)",
         caption: "Lower bound on log Z; higher is better.",
         of: |group| group.elbo,
+        perfect: true_log_z,
     },
     Metric {
         name: "eubo",
         label: "EUBO (nats)",
         caption: "Upper bound on log Z; lower is better.",
         of: |group| group.eubo,
+        perfect: true_log_z,
     },
     Metric {
         name: "w2",
         label: "2-Wasserstein distance",
         caption: "Distance of samples from exact draws; lower is better.",
         of: |group| group.w2,
+        perfect: |groups| {
+            let floors = groups.iter().filter_map(|group| group.w2_floor).map(|mean| mean.mean);
+            floors.reduce(f64::min).map(|floor| (floor, "exact draws"))
+        },
     },
     Metric {
         name: "ess",
         label: "effective share of samples (%)",
         caption: "Effective samples; higher is better.",
         of: |group| group.ess.map(Mean::percent),
+        perfect: |_| None,
     },
 ];
 
@@ -69,8 +78,8 @@ struct Curve<'a> {
     points: Vec<(f64, f64, Option<f64>)>,
 }
 
-fn chart(groups: &[&Group], metric: &Metric) -> Option<Chart> {
-    let target = &groups.first()?.target;
+/// The lines of a figure, in the order of the groups.
+fn curves<'a>(groups: &[&'a Group], metric: &Metric) -> Vec<Curve<'a>> {
     let mut curves: Vec<Curve> = Vec::new();
     for group in groups {
         let Some(Mean { mean, deviation, .. }) = (metric.of)(group) else { continue };
@@ -80,22 +89,21 @@ fn chart(groups: &[&Group], metric: &Metric) -> Option<Chart> {
             None => curves.push(Curve { method: &group.method, points: vec![point] }),
         }
     }
+    curves
+}
+
+fn true_log_z(groups: &[&Group]) -> Option<(f64, &'static str)> {
+    let target: NamedTarget = groups.first()?.target.parse().ok()?;
+    target.build().log_z().map(|log_z| (log_z, "true log Z"))
+}
+
+fn chart(groups: &[&Group], metric: &Metric) -> Option<Chart> {
+    let (target, curves) = (&groups.first()?.target, curves(groups, metric));
     let all = || curves.iter().flat_map(|curve| curve.points.iter().copied());
     let mut steps: Vec<f64> = all().map(|point| point.0).collect();
     steps.sort_by(f64::total_cmp);
     steps.dedup();
-    let (first, last) = (*steps.first()?, *steps.last()?);
-    let floor = groups.iter().filter_map(|group| group.w2_floor).map(|mean| mean.mean).reduce(f64::min);
-    // What a perfect sampler has.
-    let perfect = match metric.name {
-        "w2" => floor.map(|floor| (floor, "exact draws")),
-        "elbo" | "eubo" => target
-            .parse::<NamedTarget>()
-            .ok()
-            .and_then(|target| target.build().log_z())
-            .map(|log_z| (log_z, "true log Z")),
-        _ => None,
-    };
+    let perfect = (metric.perfect)(groups);
     let ends = all().flat_map(|(_, mean, deviation)| {
         let deviation = deviation.unwrap_or(0.0);
         [mean - deviation, mean + deviation]
@@ -111,13 +119,19 @@ fn chart(groups: &[&Group], metric: &Metric) -> Option<Chart> {
     if let Some((at, name)) = perfect {
         chart = chart.named(Mark::Level { at, colour: Colour::TRUTH }, name);
     }
-    if first == last {
-        return Some(beside(chart, &curves, first));
+    match &steps[..] {
+        [] => None,
+        [one] => Some(beside(chart, &curves, *one)),
+        _ => Some(over(chart, &curves, &steps)),
     }
+}
+
+/// A line for each method, over several numbers of steps.
+fn over(mut chart: Chart, curves: &[Curve], steps: &[f64]) -> Chart {
+    let (first, last) = (steps[0], steps[steps.len() - 1]);
     let room = 0.06 * (last - first);
-    chart = chart
-        .x("steps T", Scale::exact(first - room, last + room))
-        .x_ticks(steps.iter().map(|&value| Tick { value, label: number(value, 0) }).collect());
+    let ticks = steps.iter().map(|&value| Tick { value, label: number(value, 0) });
+    chart = chart.x("steps T", Scale::exact(first - room, last + room)).x_ticks(ticks.collect());
     for (i, Curve { method, points }) in curves.iter().enumerate() {
         let (colour, symbol) = look(method);
         // A little aside, so that error bars stand beside each other.
@@ -128,16 +142,14 @@ fn chart(groups: &[&Group], metric: &Metric) -> Option<Chart> {
             if method.starts_with("pis") { Mark::dashes(line, colour) } else { Mark::line(line, colour) };
         chart = chart.mark(line).named(Mark::Symbols { points, colour, symbol }, *method);
     }
-    let told = |&at: &f64| {
+    chart.tips(steps.iter().map(|&at| {
         let here = |curve: &Curve| {
             let point = curve.points.iter().find(|point| point.0 == at)?;
             Some(format!("\n{}", line(curve.method, point)))
         };
         let lines: String = curves.iter().filter_map(here).collect();
         Tip { x: at, text: format!("T = {at}{lines}") }
-    };
-    let tips: Vec<Tip> = steps.iter().map(told).collect();
-    Some(chart.tips(tips))
+    }))
 }
 
 /// Method beside method, where all have the same number of steps.

@@ -9,7 +9,7 @@ use maud::{Markup, html};
 use super::{Page, Section, figure, figures, section};
 use crate::chart::{Chart, number};
 use crate::figure::samples::{Pair, chosen_pairs, marginals};
-use crate::figure::{coverage, curves, processes, samples, weights};
+use crate::figure::{coverage, curves, multipliers, processes, samples, weights};
 use crate::portrait::{Portrait, Stage, View};
 
 /// What is shown of a run: its page, and the charts in it.
@@ -275,7 +275,7 @@ fn process_section(
 ) -> Result<Section, TargetError> {
     let strip = pair.map(|pair| processes::strip(view, pair)).transpose()?;
     let ways = processes::ways(view, pair.map_or(0, |pair| pair.0));
-    let multipliers = processes::multipliers(view, &portrait.settings);
+    let multipliers = multipliers::charts(view, &portrait.settings);
     let from = if view.exact { "exact draws" } else { "samples" };
     let body = html! {
         h2 { "The two processes" }
