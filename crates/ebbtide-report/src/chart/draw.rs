@@ -211,19 +211,20 @@ fn symbols(points: &[(f64, f64, Option<f64>)], colour: Colour, symbol: Symbol, a
 pub fn drawn_symbol(symbol: Symbol, colour: Colour, x: f64, y: f64) -> Path {
     let from = |dx: f64, dy: f64| format!("M{:.1} {:.1}", x + dx, y + dy);
     let circle = "a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z";
-    let (data, hollow) = match symbol {
-        Symbol::Disc => (from(-4.0, 0.0) + circle, false),
-        Symbol::Ring => (from(-4.0, 0.0) + circle, true),
-        Symbol::Square => (from(-3.6, -3.6) + "h7.2v7.2h-7.2z", false),
-        Symbol::Box => (from(-3.6, -3.6) + "h7.2v7.2h-7.2z", true),
-        Symbol::Triangle => (from(0.0, -4.8) + "l4.6 8h-9.2z", false),
-        Symbol::Diamond => (from(0.0, -5.0) + "l5 5l-5 5l-5 -5z", false),
-        Symbol::Cross => (from(-3.6, -3.6) + "l7.2 7.2" + &from(-3.6, 3.6) + "l7.2 -7.2", true),
-        Symbol::Plus => (from(-4.4, 0.0) + "h8.8" + &from(0.0, -4.4) + "v8.8", true),
+    let data = match symbol {
+        Symbol::Disc | Symbol::Ring => from(-4.0, 0.0) + circle,
+        Symbol::Square | Symbol::Box => from(-3.6, -3.6) + "h7.2v7.2h-7.2z",
+        Symbol::Triangle => from(0.0, -4.8) + "l4.6 8h-9.2z",
+        Symbol::Diamond => from(0.0, -5.0) + "l5 5l-5 5l-5 -5z",
+        Symbol::Cross => from(-3.6, -3.6) + "l7.2 7.2" + &from(-3.6, 3.6) + "l7.2 -7.2",
+        Symbol::Plus => from(-4.4, 0.0) + "h8.8" + &from(0.0, -4.4) + "v8.8",
     };
-    let fill = if hollow { Colour::PAPER } else { colour };
+    let fill = if symbol.is_open() { Colour::PAPER } else { colour };
     Path::new().set("d", data).set("fill", fill.light).set("stroke", colour.light).set("stroke-width", 1.6)
 }
+
+/// A pointer further from a place than this is not meant for it.
+const WIDEST: f64 = 24.0;
 
 /// Upright strips, unseen, that a pointer finds: each reaches half way to its neighbours.
 fn tips(tips: &[Tip], area: &Area) -> Group {
@@ -235,6 +236,7 @@ fn tips(tips: &[Tip], area: &Area) -> Group {
     tips.iter().enumerate().fold(Group::new().set("class", "tips"), |group, (i, tip)| {
         let before = if i > 0 { half(i - 1, i) } else { half(i, i + 1) };
         let after = if i + 1 < tips.len() { half(i, i + 1) } else { before };
+        let (before, after) = (before.min(WIDEST), after.min(WIDEST));
         let (left, right) = ((places[i] - before).max(area.left), (places[i] + after).min(area.right()));
         let strip = Rectangle::new()
             .set("x", round(left))

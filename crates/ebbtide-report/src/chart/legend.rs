@@ -89,7 +89,7 @@ fn swatch(mark: &Mark, x: f64, y: f64) -> Vec<svg::node::element::Element> {
             vec![dot.into()]
         }
         Mark::Symbols { colour, symbol, .. } => {
-            vec![across(*colour, false).into(), drawn_symbol(*symbol, *colour, x + 8.0, y).into()]
+            vec![across(*colour, symbol.is_open()).into(), drawn_symbol(*symbol, *colour, x + 8.0, y).into()]
         }
     }
 }

@@ -51,6 +51,13 @@ pub enum Symbol {
     Plus,
 }
 
+impl Symbol {
+    /// Whether it is drawn by its outline alone; its line is then in dashes.
+    pub fn is_open(self) -> bool {
+        matches!(self, Symbol::Ring | Symbol::Box | Symbol::Cross | Symbol::Plus)
+    }
+}
+
 impl Mark {
     /// A line in one piece.
     pub fn line(points: impl IntoIterator<Item = Point>, colour: Colour) -> Self {

@@ -138,8 +138,7 @@ fn over(mut chart: Chart, curves: &[Curve], steps: &[f64]) -> Chart {
         let aside = 0.012 * (last - first) * (i as f64 - 0.5 * (curves.len() - 1) as f64);
         let points: Vec<_> = points.iter().map(|&(x, y, deviation)| (x + aside, y, deviation)).collect();
         let line = points.iter().map(|&(x, y, _)| (x, y));
-        let line =
-            if method.starts_with("pis") { Mark::dashes(line, colour) } else { Mark::line(line, colour) };
+        let line = if symbol.is_open() { Mark::dashes(line, colour) } else { Mark::line(line, colour) };
         chart = chart.mark(line).named(Mark::Symbols { points, colour, symbol }, *method);
     }
     chart.tips(steps.iter().map(|&at| {
