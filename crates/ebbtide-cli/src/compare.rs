@@ -10,7 +10,7 @@ use ebbtide_run::run::RunError;
 use ebbtide_run::{Outcome, Status};
 
 use crate::failure::Failure;
-use crate::find::meant;
+use crate::find::places;
 
 /// Which runs.
 #[derive(Args)]
@@ -51,10 +51,7 @@ Examples:
 impl Compare {
     /// Prints a row for each group.
     pub fn run(&self, runs: &Path) -> Result<ExitCode, Failure> {
-        let mut places = Vec::new();
-        for name in &self.names {
-            places.push(if name.is_dir() { name.clone() } else { meant(name, runs)? });
-        }
+        let places = places(&self.names, runs)?;
         let Gathered { found, unreadable } = gather(&places);
         let groups = group(&found);
         let form = if self.json { Form::Json } else { self.form };

@@ -8,9 +8,6 @@ use ebbtide_run::{Figures, Outcome, Status};
 
 use crate::words;
 
-/// An importance-weighted mean of fewer effective samples than this says nothing, nor does its error.
-const FEW: f64 = 10.0;
-
 /// So many coordinates of a point are enough to recognise it.
 const COORDINATES: usize = 6;
 
@@ -86,8 +83,7 @@ impl FinalTable<'_> {
         if let Some(truth) = self.outcome.log_z_true {
             about += &format!("; the truth is {truth:.4}");
         }
-        let effective = figures.ess * self.outcome.samples as f64;
-        if effective < FEW {
+        if let Some(effective) = self.outcome.too_few() {
             about += &format!("; rests on {effective:.0} samples: do not trust it");
         }
         row(f, "log Z", estimate(figures.log_z, figures.log_z_error), &about)?;

@@ -14,3 +14,8 @@ pub fn meant(name: &Path, runs: &Path) -> Result<PathBuf, FolderError> {
     }
     Ok(folder)
 }
+
+/// Run folders, or folders of them, that are meant.
+pub fn places(names: &[PathBuf], runs: &Path) -> Result<Vec<PathBuf>, FolderError> {
+    names.iter().map(|name| if name.is_dir() { Ok(name.clone()) } else { meant(name, runs) }).collect()
+}

@@ -17,7 +17,7 @@ use ebbtide_run::trained::Which;
 
 use crate::compare::tell_unreadable;
 use crate::failure::Failure;
-use crate::find::meant;
+use crate::find::places;
 use crate::parse;
 
 /// What to show.
@@ -61,10 +61,7 @@ Examples:
 impl Report {
     /// Makes a page and says where it is.
     pub fn run(&self, runs: &Path) -> Result<ExitCode, Failure> {
-        let mut places = Vec::new();
-        for name in &self.names {
-            places.push(if name.is_dir() { name.clone() } else { meant(name, runs)? });
-        }
+        let places = places(&self.names, runs)?;
         let ((shown, unreadable), path) = match &places[..] {
             [one] if is_run(one) => ((self.one(one)?, Vec::new()), self.place(one)),
             [folder] => (self.several(&places, folder)?, Files(folder).report()),

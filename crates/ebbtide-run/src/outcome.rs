@@ -77,6 +77,9 @@ pub struct Outcome {
     pub best_iteration: Option<u64>,
 }
 
+/// An importance-weighted mean of fewer effective samples than this says nothing, nor does its error.
+const FEW: f64 = 10.0;
+
 impl Outcome {
     /// All that is known without an evaluation and a clock.
     pub fn new(status: Status, settings: &Settings, target: &dyn Target, iterations: u64) -> Self {
@@ -103,6 +106,12 @@ impl Outcome {
             explosion: Some(settings.keeping.explosion),
             best_iteration: None,
         }
+    }
+
+    /// How many effective samples an importance-weighted log Z rests on, if they are so few that neither it nor its error says anything.
+    pub fn too_few(&self) -> Option<f64> {
+        let effective = self.figures?.ess * self.samples as f64;
+        (effective < FEW).then_some(effective)
     }
 
     /// With what an evaluation tells.

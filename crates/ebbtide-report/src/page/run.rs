@@ -154,9 +154,6 @@ fn duration(seconds: f64) -> String {
     }
 }
 
-/// An importance-weighted mean of fewer effective samples than this says nothing, nor does its error.
-const FEW: f64 = 10.0;
-
 fn tiles(outcome: &Outcome) -> Markup {
     let mut tiles: Vec<(&str, String, Option<String>, String)> = Vec::new();
     if let Some(figures) = &outcome.figures {
@@ -167,11 +164,9 @@ fn tiles(outcome: &Outcome) -> Markup {
             .log_z_true
             .map_or_else(String::new, |truth| format!("; the truth is {}", number(truth, 3)));
         let (value, error) = estimate(log_z, log_z_error);
-        let effective = ess * outcome.samples as f64;
-        let few = match effective < FEW {
-            true => format!("; rests on {} samples: do not trust it", number(effective, 0)),
-            false => String::new(),
-        };
+        let few = outcome.too_few().map_or_else(String::new, |effective| {
+            format!("; rests on {} samples: do not trust it", number(effective, 0))
+        });
         tiles.push(("log Z", value, Some(error), format!("importance-weighted{truth}{few}")));
         if let Some((eubo, eubo_error)) = eubo.zip(eubo_error) {
             let (value, error) = estimate(eubo, eubo_error);
