@@ -8,7 +8,7 @@ use ebbtide::target::NamedTarget;
 use ebbtide::train::Trainer;
 use ebbtide::trajectory::Threads;
 use ebbtide_run::run::Run;
-use ebbtide_run::settings::Settings;
+use ebbtide_run::settings::{Preset, Settings};
 use ebbtide_run::{Event, Observer, Stop};
 
 use crate::{Failure, ThreadCount};
@@ -66,7 +66,7 @@ impl Overhead {
             "case,iterations,bare_s,kept_s,added_us,best_percent,median_percent,checkpoint_mb,checkpoint_s,checkpoint_percent"
         );
         for case in &CASES {
-            let mut settings = Settings::preset(case.target, Some(Method::TbTb), 5);
+            let mut settings = Preset::Paper.settings(case.target, Some(Method::TbTb), 5);
             settings.config.iterations = case.iterations;
             settings.keeping.evaluate_every = 0;
             settings.keeping.samples = 16;

@@ -8,7 +8,7 @@ use clap::Args;
 use ebbtide::objective::Method;
 use ebbtide::target::NamedTarget;
 use ebbtide_run::durable::FileError;
-use ebbtide_run::settings::{Draft, SETTINGS, Settings, Strictness, entries};
+use ebbtide_run::settings::{Draft, Preset, SETTINGS, Settings, Strictness, entries};
 
 use crate::failure::Failure;
 use crate::parse::Suggested;
@@ -22,16 +22,19 @@ pub struct Asked {
     /// Take the settings from a TOML file, as `ebbtide config` prints it; `-` is standard input
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// Whose settings to begin with: `recommended`, or the `paper`'s [default: recommended]
+    #[arg(long, value_name = "PRESET", value_parser = Suggested(Preset::ALL.map(Preset::name).to_vec()), hide_possible_values = true)]
+    preset: Option<String>,
     /// How the two processes learn [default: tb-tb]
     #[arg(long, value_name = "NAME", value_parser = Suggested(Method::ALL.map(Method::name).to_vec()), hide_possible_values = true)]
     method: Option<String>,
     /// Steps from the origin to a sample [default: 5]
     #[arg(long, value_name = "T", allow_negative_numbers = true)]
     steps: Option<String>,
-    /// Iterations [default: the paper's 25000]
+    /// Iterations [default: 25000]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     iterations: Option<String>,
-    /// Trajectories of each update [default: the paper's 512]
+    /// Trajectories of each update [default: 512]
     #[arg(long, value_name = "B", allow_negative_numbers = true)]
     batch: Option<String>,
     /// Any setting: `--set replay.ratio=4`; `ebbtide config` lists them
@@ -54,6 +57,7 @@ impl Asked {
         }
         let flags = [
             ("TARGET", "target", &self.target),
+            ("--preset", "preset", &self.preset),
             ("--method", "method", &self.method),
             ("--steps", "steps", &self.steps),
             ("--iterations", "iterations", &self.iterations),

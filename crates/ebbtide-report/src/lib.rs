@@ -2,10 +2,10 @@
 //!
 //! ```
 //! use ebbtide::{objective::Method, target::NamedTarget, trajectory::Threads};
-//! use ebbtide_run::{Stop, run::Run, settings::Settings};
+//! use ebbtide_run::{Stop, run::Run, settings::Preset};
 //!
 //! let (runs, threads) = (tempfile::tempdir()?, Threads::new(1)?);
-//! let mut settings = Settings::preset(NamedTarget::EasyFunnel, Some(Method::TbTlm), 3);
+//! let mut settings = Preset::Paper.settings(NamedTarget::EasyFunnel, Some(Method::TbTlm), 3);
 //! (settings.config.iterations, settings.config.batch, settings.keeping.samples) = (10, 16, 100);
 //! let run = Run::begin(runs.path(), settings, &threads)?;
 //! let folder = run.folder().to_owned();

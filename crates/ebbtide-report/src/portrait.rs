@@ -14,7 +14,7 @@ use ebbtide_run::folder::{Files, is_at_work};
 use ebbtide_run::journal;
 use ebbtide_run::number::number;
 use ebbtide_run::run::{RunError, read_outcome, read_settings};
-use ebbtide_run::settings::Settings;
+use ebbtide_run::settings::{Preset, Settings};
 use ebbtide_run::trained::{Trained, Which};
 use ebbtide_run::{Environment, Figures, Outcome, Record, Status};
 
@@ -299,7 +299,7 @@ mod tests {
         for (target, method) in
             [(NamedTarget::Gmm25, Method::TbTb), (NamedTarget::EasyFunnel, Method::TbFixed)]
         {
-            let settings = Settings::preset(target, Some(method), 2);
+            let settings = Preset::Paper.settings(target, Some(method), 2);
             let trainer =
                 Trainer::new(settings.validate().expect("valid"), &Threads::new(1).expect("a thread"));
             let trained = Trained {

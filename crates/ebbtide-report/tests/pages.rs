@@ -13,7 +13,7 @@ use ebbtide_report::portrait::{Portrait, Stage};
 use ebbtide_run::compare::gather;
 use ebbtide_run::folder::{Files, Folder};
 use ebbtide_run::run::Run;
-use ebbtide_run::settings::Settings;
+use ebbtide_run::settings::{Preset, Settings};
 use ebbtide_run::trained::Which;
 use ebbtide_run::{Status, Stop};
 use tempfile::TempDir;
@@ -26,7 +26,7 @@ fn threads() -> Threads {
 }
 
 fn settings(target: NamedTarget, method: Method, steps: usize) -> Settings {
-    let mut settings = Settings::preset(target, Some(method), steps);
+    let mut settings = Preset::Paper.settings(target, Some(method), steps);
     (settings.config.iterations, settings.config.batch, settings.config.network.width) = (20, 16, 16);
     settings.config.replay.capacity = 100;
     if let Some(search) = &mut settings.config.local_search {

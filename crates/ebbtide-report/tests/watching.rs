@@ -14,7 +14,7 @@ use ebbtide_report::portrait::Stage;
 use ebbtide_report::watch::{Watch, WatchError};
 use ebbtide_run::Stop;
 use ebbtide_run::run::Run;
-use ebbtide_run::settings::Settings;
+use ebbtide_run::settings::{Preset, Settings};
 use tempfile::TempDir;
 
 fn threads() -> Threads {
@@ -22,7 +22,7 @@ fn threads() -> Threads {
 }
 
 fn trained(parent: &Path) -> PathBuf {
-    let mut settings = Settings::preset(NamedTarget::Gmm25, Some(Method::TbFixed), 2);
+    let mut settings = Preset::Paper.settings(NamedTarget::Gmm25, Some(Method::TbFixed), 2);
     (settings.config.iterations, settings.config.batch, settings.keeping.samples) = (10, 16, 64);
     let run = Run::begin(parent, settings, &threads()).expect("it begins");
     let folder = run.folder().to_owned();

@@ -148,10 +148,11 @@ mod tests {
     use ebbtide::target::NamedTarget;
 
     use super::*;
+    use crate::settings::Preset;
 
     #[test]
     fn a_point_that_left_the_numbers_reads_back() {
-        let settings = Settings::preset(NamedTarget::Gmm25, None, 2);
+        let settings = Preset::Paper.settings(NamedTarget::Gmm25, None, 2);
         let point = vec![f32::NAN, f32::NEG_INFINITY, 0.1];
         let status = Status::Diverged { at: 3, reason: "the generation loss is NaN".to_owned(), point };
         let outcome = Outcome::new(status, &settings, &*settings.built_target(), 2);

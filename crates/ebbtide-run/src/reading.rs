@@ -225,10 +225,10 @@ mod tests {
     use ebbtide::target::NamedTarget;
 
     use super::*;
-    use crate::settings::Settings;
+    use crate::settings::Preset;
 
     fn outcome(elbo: f64, eubo: Option<f64>, ess: f64) -> Outcome {
-        let settings = Settings::preset(NamedTarget::Gmm25, None, 5);
+        let settings = Preset::Paper.settings(NamedTarget::Gmm25, None, 5);
         let figures = Figures {
             elbo,
             elbo_error: 0.03,

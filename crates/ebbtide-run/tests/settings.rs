@@ -4,7 +4,7 @@ use ebbtide::objective::Method;
 use ebbtide::process::{Corrections, GenerationVariance, Grid, Multiplier};
 use ebbtide::target::NamedTarget;
 use ebbtide::train::ExplorationForm;
-use ebbtide_run::settings::{Draft, Problems, SETTINGS, Settings, Strictness};
+use ebbtide_run::settings::{Draft, Preset, Problems, SETTINGS, Settings, Strictness};
 use proptest::prelude::*;
 
 fn resolve(text: &str, arguments: &[&str]) -> Result<Settings, Problems> {
@@ -29,8 +29,10 @@ fn wrong(text: &str, arguments: &[&str]) -> String {
 #[test]
 fn a_target_alone_gives_the_presets() {
     for target in NamedTarget::ALL {
-        let settings = right(&format!("target = \"{target}\""), &[]);
-        assert_eq!(settings, Settings::preset(target, Some(Method::TbTb), 5));
+        let usual = right(&format!("target = \"{target}\""), &[]);
+        assert_eq!(usual, Preset::Recommended.settings(target, Some(Method::TbTb), 5));
+        let paper = right(&format!("target = \"{target}\"\npreset = \"paper\""), &[]);
+        assert_eq!(paper, Preset::Paper.settings(target, Some(Method::TbTb), 5));
     }
 }
 
@@ -39,7 +41,7 @@ fn what_is_printed_reads_back_the_same() {
     for target in NamedTarget::ALL {
         for method in Method::ALL {
             for steps in [1, 5, 20] {
-                let mut settings = Settings::preset(target, Some(method), steps);
+                let mut settings = Preset::Paper.settings(target, Some(method), steps);
                 settings.config.seed = u64::MAX;
                 assert_eq!(right(&settings.to_toml(), &[]), settings);
             }
@@ -59,6 +61,7 @@ fn every_setting_can_be_set_by_an_argument() {
             "sigma-squared=2.5",
             "drift-bound=100",
             "target-network=off",
+            "averaging=0.01",
             "schedule=alternating",
             "generation.objective=var-grad",
             "generation.variance=learned",
@@ -72,6 +75,7 @@ fn every_setting_can_be_set_by_an_argument() {
             "destruction.likelihood-source=generated",
             "network.width=32",
             "network.depth=3",
+            "network.scale=5",
             "network.backbone=separate",
             "optimisation.arrangement=separate",
             "optimisation.generation-rate=1e-4",
@@ -94,6 +98,7 @@ fn every_setting_can_be_set_by_an_argument() {
             "local-search.step-size=0.01",
             "local-search.acceptance=0.6",
             "local-search.capacity=1000",
+            "local-search.keep=sample",
             "evaluation.every=0",
             "evaluation.samples=100",
             "evaluation.explosion=1e3",
@@ -101,7 +106,7 @@ fn every_setting_can_be_set_by_an_argument() {
             "checkpoint.seconds=0.5",
         ],
     );
-    let usual = Settings::preset(NamedTarget::Gmm25, None, 2);
+    let usual = Preset::Paper.settings(NamedTarget::Gmm25, None, 2);
     let unchanged: Vec<&str> = SETTINGS
         .iter()
         .map(|setting| setting.key)
@@ -248,7 +253,7 @@ fn all_mistakes_are_told_at_once() {
 #[test]
 fn a_printed_file_takes_another_method() {
     let methods = [Method::TbFixed, Method::TbVariance, Method::TbTlm, Method::TbTb];
-    let with = |method: Method| Settings::preset(NamedTarget::Gmm25, Some(method), 5);
+    let with = |method: Method| Preset::Paper.settings(NamedTarget::Gmm25, Some(method), 5);
     let named = |method: Method| format!("method = \"{method}\"");
     for (one, other) in methods.into_iter().flat_map(|one| methods.map(|other| (one, other))) {
         let changed = with(one).to_toml().replace(&named(one), &named(other));
@@ -272,7 +277,7 @@ fn what_cannot_be_read_is_the_only_problem() {
 #[test]
 fn empty_tables_say_nothing() {
     let settings = right("target = \"25gmm\"\n[checkpoint]\n# seconds = 5\n[replay]\n", &[]);
-    assert_eq!(settings, Settings::preset(NamedTarget::Gmm25, Some(Method::TbTb), 5));
+    assert_eq!(settings, Preset::Recommended.settings(NamedTarget::Gmm25, Some(Method::TbTb), 5));
 }
 
 proptest! {
@@ -283,7 +288,7 @@ proptest! {
         rate in prop::num::f64::POSITIVE | prop::num::f64::NORMAL,
         seed in any::<u64>(),
     ) {
-        let mut settings = Settings::preset(NamedTarget::EasyFunnel, Some(Method::TbTb), 5);
+        let mut settings = Preset::Paper.settings(NamedTarget::EasyFunnel, Some(Method::TbTb), 5);
         settings.config.sigma_squared = sigma.abs();
         settings.config.optimisation.generation_rate = rate.abs();
         settings.config.seed = seed;
@@ -302,7 +307,7 @@ proptest! {
 
 #[test]
 fn what_has_no_effect_makes_no_difference() {
-    let usual = Settings::preset(NamedTarget::Gmm25, Some(Method::PisTlm), 5);
+    let usual = Preset::Paper.settings(NamedTarget::Gmm25, Some(Method::PisTlm), 5);
     let mut other = usual.clone();
     other.config.replay.capacity = 7;
     assert_eq!(usual.difference(&other, &[]), None);

@@ -18,7 +18,7 @@ use ebbtide::objective::Method;
 use ebbtide::stream::{Address, Purpose};
 use ebbtide::target::NamedTarget;
 use ebbtide::train::{
-    Adam, Archive, Config, Drawn, LocalSearch, Replay, ReplayOptions, SumTree, ValidConfig,
+    Adam, Archive, Config, Drawn, Keep, LocalSearch, Replay, ReplayOptions, SumTree, ValidConfig,
 };
 use ebbtide::trajectory::{
     Lanes, Model, Network, Noise, Prelude, Threads, Tile, Trajectories, Wanted, draw_noise,
@@ -57,8 +57,8 @@ fn numbers(count: usize) -> Vec<f32> {
 }
 
 fn valid(target: NamedTarget) -> ValidConfig {
-    let config = Config::preset(target, Method::TbTb, STEPS);
-    config.validate(Arc::from(target.build())).expect("the paper's settings")
+    let config = Config::new(Method::TbTb, STEPS);
+    config.validate(Arc::from(target.build())).expect("the usual settings")
 }
 
 fn one_thread() -> Threads {
@@ -276,7 +276,8 @@ fn archive(criterion: &mut Criterion) {
     let mut archive = Archive::new(capacity, dim);
     let mut stream = Address::new(0, Purpose::Recall, 0).stream(0);
     let mut densities = |count: usize| (0..count).map(|_| stream.normal_f64()).collect::<Vec<_>>();
-    archive.insert(&numbers(capacity * dim), &densities(capacity));
+    let mut unused = Address::new(0, Purpose::Keep, 0).stream(0);
+    archive.insert(&numbers(capacity * dim), &densities(capacity), Keep::Newest, &mut unused);
     let (points, densities) = (numbers(finds * dim), densities(finds));
     group.throughput(Throughput::Elements(BATCH as u64));
     group.bench_function("draw 512 of 600,000", |bencher| {
@@ -288,7 +289,7 @@ fn archive(criterion: &mut Criterion) {
     });
     group.throughput(Throughput::Elements(finds as u64));
     group.bench_function("insert 25,600 into 600,000", |bencher| {
-        bencher.iter(|| archive.insert(&points, &densities));
+        bencher.iter(|| archive.insert(&points, &densities, Keep::Newest, &mut unused));
     });
     group.finish();
 }

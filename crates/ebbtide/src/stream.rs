@@ -30,6 +30,8 @@ pub enum Purpose {
     ExactDrawAgain = 10,
     /// Samples handed to a user.
     Sample = 11,
+    /// Which end points the local-search buffer keeps.
+    Keep = 12,
 }
 
 /// The first three parts of an address; the fourth, the trajectory, picks the stream.

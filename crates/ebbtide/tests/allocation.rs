@@ -10,7 +10,7 @@ use std::time::Duration;
 use ebbtide::network::Backbone;
 use ebbtide::objective::{DestructionObjective, GenerationObjective, Method};
 use ebbtide::target::{Mixture, NamedTarget, Target};
-use ebbtide::train::{Arrangement, BoundSchedule, Config, LocalSearch, Schedule, Trainer};
+use ebbtide::train::{Arrangement, BoundSchedule, Config, Keep, LocalSearch, Schedule, Trainer};
 use ebbtide::trajectory::Threads;
 use user::Gaussian;
 
@@ -80,7 +80,7 @@ struct Case {
 }
 
 fn case(name: &str, target: NamedTarget, method: Method, change: Change) -> Case {
-    let mut config = small(Config::preset(target, method, 3));
+    let mut config = small(Config::new(method, 3));
     change(&mut config);
     Case { name: format!("{name} {method} on {target}"), config, target: target.build().into() }
 }
@@ -95,10 +95,12 @@ fn cases() -> Vec<Case> {
         cases.push(case("every target", target, Method::TbTb, plain));
         cases.push(case("every target", target, Method::PisVarGrad, plain));
     }
-    let changes: [(&str, Change); 10] = [
+    let changes: [(&str, Change); 12] = [
         ("one optimiser", |c| c.optimisation.arrangement = Arrangement::Single),
         ("alternating", |c| c.schedule = Schedule::Alternating),
         ("no target network", |c| c.target_network = None),
+        ("averaged weights", |c| c.averaging = Some(0.1)),
+        ("a sample of all finds", |c| c.local_search.as_mut().expect("on").keep = Keep::Sample),
         ("separate backbones", |c| c.network.backbone = Backbone::Separate),
         ("rising bound", |c| c.destruction_bound = BoundSchedule::Rising),
         ("VarGrad", |c| {

@@ -244,7 +244,7 @@ fn every_method_on_every_named_target() {
         let target: Arc<dyn Target> = named.build().into();
         for method in Method::ALL {
             let claim = (method.generation() == GenerationObjective::ReverseKl).then_some(Claim::NoLoss);
-            conforms(&format!("{named} {method}"), Config::preset(named, method, 4), &target, claim);
+            conforms(&format!("{named} {method}"), Config::new(method, 4), &target, claim);
         }
     }
 }
@@ -262,8 +262,7 @@ fn every_objective_on_every_target() {
             if named.is_some() && Method::ALL.iter().any(elsewhere) {
                 continue;
             }
-            let mut config =
-                named.map_or_else(|| Config::new(method, 3), |named| Config::preset(named, method, 3));
+            let mut config = Config::new(method, 3);
             set_objective(&mut config, objective);
             let claim = named.is_none().then_some(Claim::Gain);
             conforms(&format!("{name} {objective:?}"), config, &target, claim);
@@ -329,7 +328,7 @@ fn every_row_of_the_ablation_is_a_configuration() {
     let target: Arc<dyn Target> = NamedTarget::Gmm40.build().into();
     let mut configurations: Vec<Config> = Vec::new();
     for (row, change) in ABLATION {
-        let mut config = Config::preset(NamedTarget::Gmm40, Method::TbTb, 5);
+        let mut config = Config::new(Method::TbTb, 5);
         config.batch = 40;
         if let Some(search) = &mut config.local_search {
             *search = LocalSearch { steps: 10, burn_in: 5, ..*search };

@@ -30,7 +30,7 @@ fn target() -> Arc<dyn Target> {
 
 /// Every part of a training at work, on a batch that does not divide evenly.
 fn config(method: Method) -> Config {
-    let mut config = Config::preset(NamedTarget::Gmm25, method, 3);
+    let mut config = Config::new(method, 3);
     config.iterations = END;
     config.batch = 70;
     config.network.width = 16;
@@ -168,6 +168,7 @@ fn a_state_of_another_configuration_is_refused() {
         ("separate backbones", |config| config.network.backbone = Backbone::Separate),
         ("one optimiser", |config| config.optimisation.arrangement = Arrangement::Single),
         ("no target network", |config| config.target_network = None),
+        ("averaged weights", |config| config.averaging = Some(0.1)),
         ("no replay", |config| config.replay.ratio = 0),
         ("larger replay", |config| config.replay.capacity = 151),
         ("smaller replay", |config| config.replay.capacity = 149),
@@ -243,7 +244,7 @@ const DAMAGE: &[(&str, Damage)] = &[
     ("an archived point is missing", |s| s.singles("archive.points").truncate(1)),
     ("an archived density is NaN", |s| s.doubles("archive.log-density")[0] = f64::NAN),
     ("archived densities are missing", |s| s.doubles("archive.log-density").truncate(2)),
-    ("the archive is past its end", |s| *s.whole("archive.next") = 400),
+    ("more finds than can be counted", |s| *s.whole("archive.next") = u64::MAX),
     ("the archive begins past what it holds", |s| {
         let dim = *s.whole("archive.dim") as usize;
         s.singles("archive.points").truncate(20 * dim);

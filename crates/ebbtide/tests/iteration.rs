@@ -104,6 +104,23 @@ fn the_target_network_moves_once_an_iteration() {
     assert_eq!(*after.singles("lagging-parameters"), moved);
 }
 
+/// The mean of all iterations at first, then one that forgets; the training takes no notice of it.
+#[test]
+fn averaged_weights_follow_those_that_learn() {
+    let plain = config(Method::TbTb);
+    let averaging = Config { averaging: Some(0.4), ..plain.clone() };
+    let live: Vec<Vec<f32>> =
+        (1..=4).map(|iterations| trained(&plain, iterations).singles("parameters").clone()).collect();
+    let mut expected = trained(&plain, 0).singles("parameters").clone();
+    for (iterations, live) in (1..=4).zip(&live) {
+        let rate = f32::max(0.4, 1.0 / iterations as f32);
+        expected.iter_mut().zip(live).for_each(|(average, live)| *average += rate * (live - *average));
+        let mut state = trained(&averaging, iterations);
+        assert_eq!(state.singles("parameters"), live);
+        assert_eq!(*state.singles("averaged-parameters"), expected);
+    }
+}
+
 #[test]
 fn fresh_trajectories_are_remembered_and_replayed_ones_get_their_loss_as_priority() {
     let mut config = config(Method::TbTb);

@@ -75,7 +75,11 @@ fn without_buffers(config: &mut Config) {
     config.replay.ratio = 0;
 }
 
-/// What is trained: target, method, steps, and how the paper's settings are changed.
+fn wide_and_deep(config: &mut Config) {
+    (config.network.width, config.network.depth) = (256, 4);
+}
+
+/// What is trained: target, method, steps, and how the usual settings are changed.
 const CASES: &[(&str, NamedTarget, Method, usize, Change)] = &[
     ("as in the paper", NamedTarget::Gmm25, Method::TbTb, 5, |_| {}),
     ("no search", NamedTarget::Gmm25, Method::TbTb, 5, without_search),
@@ -84,14 +88,19 @@ const CASES: &[(&str, NamedTarget, Method, usize, Change)] = &[
     ("longer, as in the paper", NamedTarget::Gmm25, Method::TbTb, 20, |_| {}),
     ("longer, no buffers", NamedTarget::Gmm25, Method::TbTb, 20, without_buffers),
     ("very long, no search", NamedTarget::Gmm25, Method::TbTlm, 100, without_search),
-    ("wide and deep, as in the paper", NamedTarget::Manywell, Method::TbTb, 5, |_| {}),
+    ("wide and deep, as in the paper", NamedTarget::Manywell, Method::TbTb, 5, wide_and_deep),
     ("wide and deep, no search", NamedTarget::Manywell, Method::TbTb, 10, |config| {
+        wide_and_deep(config);
         without_search(config);
         config.batch = 100;
     }),
-    ("wide and deep, no buffers", NamedTarget::Manywell, Method::TbTb, 20, without_buffers),
-    ("wide and deep, reverse KL", NamedTarget::Manywell, Method::PisVarGrad, 5, |_| {}),
+    ("wide and deep, no buffers", NamedTarget::Manywell, Method::TbTb, 20, |config| {
+        wide_and_deep(config);
+        without_buffers(config);
+    }),
+    ("wide and deep, reverse KL", NamedTarget::Manywell, Method::PisVarGrad, 5, wide_and_deep),
     ("two trunks", NamedTarget::Manywell, Method::TbTb, 5, |config| {
+        wide_and_deep(config);
         without_search(config);
         config.network.backbone = Backbone::Separate;
     }),
@@ -128,7 +137,7 @@ fn the_estimate_is_what_a_training_takes() {
     let mut failures = Vec::new();
     let threads = [1, 2, 3].map(|count| Threads::new(count).expect("threads"));
     for (&(name, target, method, steps, change), threads) in CASES.iter().zip(threads.iter().cycle()) {
-        let mut config = Config::preset(target, method, steps);
+        let mut config = Config::new(method, steps);
         change(&mut config);
         let target: Arc<dyn Target> = target.build().into();
         let before = IN_USE.load(Ordering::SeqCst);
@@ -179,7 +188,7 @@ fn bytes(arrays: &BTreeMap<String, Array>) -> u64 {
 }
 
 fn reading_a_state_takes_a_small_multiple_of_it() {
-    let config = Config::preset(NamedTarget::Gmm25, Method::TbTb, 5);
+    let config = Config::new(Method::TbTb, 5);
     let target: Arc<dyn Target> = NamedTarget::Gmm25.build().into();
     let threads = Threads::new(1).expect("a thread");
     let valid = || config.validate(Arc::clone(&target)).expect("valid");

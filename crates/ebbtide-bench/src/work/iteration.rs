@@ -35,7 +35,7 @@ impl Iteration {
     /// A training past its beginning.
     pub fn new(fill: Fill, threads: &Threads) -> Result<Self, Failure> {
         let target: Arc<dyn Target> = NamedTarget::Gmm25.build().into();
-        let config = Config::preset(NamedTarget::Gmm25, Method::TbTb, 5);
+        let config = Preset::Paper.settings(NamedTarget::Gmm25, Some(Method::TbTb), 5).config;
         let search = config.local_search.ok_or("the preset of 25GMM has no local search any more")?;
         let valid = config.validate(Arc::clone(&target))?;
         let mut trainer = match fill {

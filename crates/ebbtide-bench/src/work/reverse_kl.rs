@@ -29,7 +29,8 @@ impl ReverseKl {
             return Err(format!("reverse-kl is measured on 25GMM, where d is 2 and not {}", case.d).into());
         }
         case.check()?;
-        let mut config = Config::preset(NamedTarget::Gmm25, Method::PisVarGrad, case.steps);
+        let mut config =
+            Preset::Paper.settings(NamedTarget::Gmm25, Some(Method::PisVarGrad), case.steps).config;
         config.batch = case.batch;
         config.network = NetworkOptions { width: case.width, depth: case.depth, ..config.network };
         Ok(Self { case, trainer: Trainer::new(config.validate(target)?, threads) })

@@ -135,7 +135,8 @@ fn other_weights(folder: &Path) -> &'static str {
 }
 
 const WEIGHTS: &str = "weights.";
-const PARAMETERS: &str = "parameters";
+const LIVE: &str = "parameters";
+const AVERAGED: &str = "averaged-parameters";
 const ITERATION: &str = "iteration";
 const BEST: &str = "best-";
 const SUFFIX: &str = ".safetensors";
@@ -152,8 +153,9 @@ pub fn save(
     settings: &str,
 ) -> Result<PathBuf, FileError> {
     let path = folder.join(format!("{:09}{SUFFIX}", state.iteration()));
-    let mut tensors = weights(state.learner().parameters(), layout);
-    let rest = state.arrays().into_iter().filter(|(name, _)| *name != PARAMETERS);
+    let (sampled, parameters) = state.learner().sampled();
+    let mut tensors = weights(parameters, layout);
+    let rest = state.arrays().into_iter().filter(|(name, _)| *name != sampled);
     tensors.extend(rest.map(|(name, array)| (name.to_owned(), Tensor::flat(array))));
     let progress = serde_json::to_string(progress).expect("progress is JSON");
     file::write(&path, tensors, [("settings", settings), ("progress", &progress)])?;
@@ -166,7 +168,7 @@ pub fn save(
 
 /// Writes the weights as the best so far.
 pub fn save_best(folder: &Path, state: &State, layout: &Layout, settings: &str) -> Result<(), FileError> {
-    let mut tensors = weights(state.learner().parameters(), layout);
+    let mut tensors = weights(state.learner().sampled().1, layout);
     tensors.push((ITERATION.to_owned(), Tensor::flat(ArrayRef::U64(state.iteration()))));
     file::write(
         &folder.join(format!("{BEST}{:09}{SUFFIX}", state.iteration())),
@@ -242,7 +244,9 @@ impl Stored {
         let parameters =
             take_weights(&mut self.contents.arrays, layout).map_err(|damage| self.damaged(damage))?;
         let mut arrays = std::mem::take(&mut self.contents.arrays);
-        arrays.insert(PARAMETERS.to_owned(), Array::F32(parameters));
+        // Those that learn are there too, if they are others than those that samples are drawn with.
+        let name = if arrays.contains_key(LIVE) { AVERAGED } else { LIVE };
+        arrays.insert(name.to_owned(), Array::F32(parameters));
         State::from_arrays(arrays).map_err(|error| self.damaged(error.into()))
     }
 

@@ -22,7 +22,7 @@ use crate::durable::{self, FileError};
 use crate::folder::{Files, Folder};
 use crate::journal::Journal;
 use crate::log::Log;
-use crate::settings::{Draft, Problems, Settings, Strictness};
+use crate::settings::{Draft, Preset, Problems, Settings, Strictness};
 use crate::{Environment, Event, Figures, Observer, Outcome, Record, Status, Stop};
 
 /// A training that is kept in a folder.
@@ -278,7 +278,8 @@ pub fn read_settings(folder: &Path) -> Result<Settings, RunError> {
 }
 
 pub(crate) fn settings_of(text: &str, name: &str) -> Result<Settings, Problems> {
-    let mut draft = Draft::new();
+    // Before there were others, all runs had the paper's presets.
+    let mut draft = Draft::on(Preset::Paper);
     draft.document(name, text);
     draft.resolve(Strictness::Lenient)
 }

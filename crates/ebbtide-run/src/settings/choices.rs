@@ -2,7 +2,14 @@
 
 use ebbtide::network::Backbone;
 use ebbtide::objective::{DestructionObjective, GenerationObjective};
-use ebbtide::train::{Arrangement, BoundSchedule, CorrectionReference, LikelihoodSource, Schedule};
+use ebbtide::train::{Arrangement, BoundSchedule, CorrectionReference, Keep, LikelihoodSource, Schedule};
+
+use super::Preset;
+
+pub(super) const PRESETS: &[(&str, Preset)] =
+    &[("recommended", Preset::Recommended), ("paper", Preset::Paper)];
+
+pub(super) const KEEPS: &[(&str, Keep)] = &[("newest", Keep::Newest), ("sample", Keep::Sample)];
 
 pub(super) const VARIANCES: &[(&str, bool)] = &[("fixed", false), ("learned", true)];
 

@@ -6,9 +6,10 @@ use ebbtide::objective::Method;
 use ebbtide::process::Grid;
 use ebbtide::target::NamedTarget;
 
+use super::choices::PRESETS;
 use super::document::{self, Entry};
 use super::value::{Value, nearest};
-use super::{CUSTOM, Keeping, Place, Problem, Problems, SETTINGS, Settings, Source, disagreements};
+use super::{CUSTOM, Keeping, Place, Preset, Problem, Problems, SETTINGS, Settings, Source, disagreements};
 
 /// What is said of settings that have no effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +21,7 @@ pub enum Strictness {
 }
 
 /// What a setting is a preset of. They are looked at first.
-const HEADS: [&str; 3] = ["target", "method", "steps"];
+const HEADS: [&str; 4] = ["target", "preset", "method", "steps"];
 
 /// More trajectories than any evaluation needs.
 pub const MOST_SAMPLES: usize = 1 << 20;
@@ -31,6 +32,7 @@ const STEPS: usize = 5;
 /// Settings gathered so far.
 #[derive(Clone, Debug, Default)]
 pub struct Draft {
+    preset: Preset,
     sources: Vec<Source>,
     entries: Vec<Entry>,
     problems: Vec<Problem>,
@@ -40,6 +42,11 @@ impl Draft {
     /// Nothing yet.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Nothing yet, and what is not given comes from this preset, unless another one is named.
+    pub fn on(preset: Preset) -> Self {
+        Self { preset, ..Self::default() }
     }
 
     /// Adds a whole text in TOML, by the name of its file.
@@ -83,7 +90,7 @@ impl Draft {
 
     /// Looks at everything together. All that is wrong is told at once.
     pub fn resolve(self, strictness: Strictness) -> Result<Settings, Problems> {
-        let Self { sources, entries, mut problems } = self;
+        let Self { preset, sources, entries, mut problems } = self;
         // What cannot be read may have said anything.
         if !problems.is_empty() {
             return Err(Problems { sources, problems });
@@ -97,7 +104,7 @@ impl Draft {
                 problems.push(problem.at(before.place, "once").at(entry.place, "and again"));
             }
         }
-        let mut resolving = Resolving { given, problems, strictness };
+        let mut resolving = Resolving { preset, given, problems, strictness };
         match resolving.settings() {
             Some(settings) if resolving.problems.is_empty() => Ok(settings),
             _ => Err(Problems { sources, problems: resolving.problems }),
@@ -106,6 +113,7 @@ impl Draft {
 }
 
 struct Resolving {
+    preset: Preset,
     given: BTreeMap<String, Entry>,
     problems: Vec<Problem>,
     strictness: Strictness,
@@ -115,10 +123,11 @@ impl Resolving {
     fn settings(&mut self) -> Option<Settings> {
         self.unknown();
         let target = self.target();
+        let preset = self.preset();
         let method = self.method();
         let steps = self.steps();
         // Without these there are no presets, and without presets nothing to say about the rest.
-        let mut settings = Settings::preset(target?, method?, steps?);
+        let mut settings = preset?.settings(target?, method?, steps?);
         if !self.fill(&mut settings) {
             return None;
         }
@@ -184,6 +193,13 @@ impl Resolving {
                 self.problems.push(problem.at(entry.place.clone(), "unknown target").help(help));
             })
             .ok()
+    }
+
+    /// Whose settings fill in what is not given.
+    fn preset(&mut self) -> Option<Preset> {
+        let Some(entry) = self.given.get("preset") else { return Some(self.preset) };
+        let parsed = entry.value.choice(PRESETS);
+        parsed.map_err(|mismatch| self.problems.push(entry.mismatched(&mismatch))).ok()
     }
 
     /// The method, `None` inside for a custom one.
@@ -268,7 +284,7 @@ impl Resolving {
     /// A method that is named must be the one that is set.
     fn agreement(&mut self, settings: &Settings) {
         let Some(method) = settings.method else { return };
-        let usual = Settings::preset(settings.target, Some(method), settings.steps());
+        let usual = settings.preset.settings(settings.target, Some(method), settings.steps());
         for key in disagreements(method, &settings.config) {
             let setting =
                 SETTINGS.iter().find(|setting| setting.key == key).expect("methods decide settings");
@@ -290,7 +306,7 @@ impl Resolving {
         if self.strictness == Strictness::Lenient {
             return;
         }
-        let usual = Settings::preset(settings.target, settings.method, settings.steps());
+        let usual = settings.preset.settings(settings.target, settings.method, settings.steps());
         for setting in SETTINGS {
             let Some(entry) = self.given.get(setting.key) else { continue };
             let is_usual = || {

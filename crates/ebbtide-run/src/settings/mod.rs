@@ -3,6 +3,7 @@
 mod choices;
 mod document;
 mod draft;
+mod preset;
 mod print;
 mod problem;
 mod setting;
@@ -18,6 +19,7 @@ use ebbtide::train::{Config, ConfigError, ValidConfig};
 
 pub use document::{Entry, entries};
 pub use draft::{Draft, MOST_SAMPLES, Strictness};
+pub use preset::{Preset, UnknownPreset};
 pub use problem::{Place, Problem, Problems, Source};
 pub use setting::Setting;
 pub use table::SETTINGS;
@@ -26,6 +28,8 @@ pub use value::{Mismatch, Value, nearest};
 /// All that is asked of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
+    /// What it began with, before anybody changed anything.
+    pub preset: Preset,
     /// What is sampled.
     pub target: NamedTarget,
     /// How the two processes learn; `None` for a combination that has no name.
@@ -66,13 +70,6 @@ impl Keeping {
 }
 
 impl Settings {
-    /// The presets for a target and a method. Without a method, those of `tb-tb`, to be changed.
-    pub fn preset(target: NamedTarget, method: Option<Method>, steps: usize) -> Self {
-        let config = Config::preset(target, method.unwrap_or(Method::TbTb), steps);
-        let keeping = Keeping::new(config.iterations);
-        Self { target, method, config, keeping }
-    }
-
     /// Steps of a trajectory.
     pub fn steps(&self) -> usize {
         self.config.grid.steps()

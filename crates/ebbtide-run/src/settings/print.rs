@@ -28,6 +28,11 @@ impl Settings {
         let methods = ebbtide::objective::Method::ALL.map(ebbtide::objective::Method::name).join(", ");
         comment(&mut text, "What is sampled. `ebbtide targets` lists the names.");
         line(&mut text, "", "target", &format!("\"{}\"", self.target));
+        comment(
+            &mut text,
+            "Whose settings fill in what is left out below: \"recommended\" ones, or the \"paper\"'s.",
+        );
+        line(&mut text, "", "preset", &format!("\"{}\"", self.preset.name()));
         let about = format!(
             "How the two processes learn: {methods}; or \"custom\", and then the settings below decide."
         );
@@ -36,7 +41,7 @@ impl Settings {
         comment(&mut text, "Steps from the origin to a sample.");
         line(&mut text, "", "steps", &self.steps().to_string());
         // What has no effect is not read again, so it stands as it usually would.
-        let usual = Self::preset(self.target, self.method, self.steps());
+        let usual = self.preset.settings(self.target, self.method, self.steps());
         let mut table = "";
         for setting in SETTINGS {
             let (of, key) = setting.key.rsplit_once('.').unwrap_or(("", setting.key));

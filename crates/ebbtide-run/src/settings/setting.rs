@@ -43,6 +43,17 @@ pub(super) fn single(value: &Value) -> Result<f32, Mismatch> {
     value.number().map(|number| number as f32)
 }
 
+/// A number that single precision holds, or nothing.
+pub(super) fn single_or_off(value: &Value) -> Result<Option<f32>, Mismatch> {
+    match value {
+        Value::Text(text) if text == "off" => Ok(None),
+        _ => {
+            let wanted = "a number, or \"off\"".to_owned();
+            single(value).map(Some).map_err(|_| Mismatch { wanted, nearest: None })
+        }
+    }
+}
+
 /// A number as TOML has it: shortest, and never mistaken for a whole one.
 pub(super) fn float(value: impl std::fmt::Debug) -> String {
     format!("{value:?}")

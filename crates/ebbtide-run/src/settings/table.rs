@@ -6,7 +6,7 @@ use ebbtide::train::{Arrangement, ExplorationForm, LocalSearch};
 
 use super::Settings;
 use super::choices::*;
-use super::setting::{Setting, float, name, quoted, set, single};
+use super::setting::{Setting, float, name, quoted, set, single, single_or_off};
 use super::value::{Mismatch, Value};
 
 /// C₁ where no preset says otherwise.
@@ -72,16 +72,16 @@ pub const SETTINGS: &[Setting] = &[
     Setting::new(
         "target-network",
         "τ: how fast the lagging networks that each loss sees of the other process follow the live ones; \"off\" for no lag.",
-        |s, v| {
-            s.config.target_network = match v {
-                Value::Text(text) if text == "off" => None,
-                _ => Some(single(v).map_err(|_| Mismatch { wanted: "a number, or \"off\"".to_owned(), nearest: None })?),
-            };
-            Ok(())
-        },
+        |s, v| set(&mut s.config.target_network, single_or_off(v)),
         |s| s.config.target_network.map_or_else(|| quoted("off"), float),
     )
     .idle_if(fixed_destruction),
+    Setting::new(
+        "averaging",
+        "ρ: how fast the weights that samples are drawn with follow those that learn (they are an average over some 1/ρ iterations); \"off\" if they are the same.",
+        |s, v| set(&mut s.config.averaging, single_or_off(v)),
+        |s| s.config.averaging.map_or_else(|| quoted("off"), float),
+    ),
     Setting::new(
         "schedule",
         "What an iteration consists of: \"every\" kind of update, or \"alternating\" ones (forward in even iterations, backward in odd ones).",
@@ -213,6 +213,12 @@ pub const SETTINGS: &[Setting] = &[
         "Layers of the backbone.",
         |s, v| set(&mut s.config.network.depth, v.whole()),
         |s| s.config.network.depth.to_string(),
+    ),
+    Setting::new(
+        "network.scale",
+        "How large the states are that the network expects. The first weights that a state is multiplied with are divided by it.",
+        |s, v| set(&mut s.config.network.scale, single(v)),
+        |s| float(s.config.network.scale),
     ),
     Setting::new(
         "network.backbone",
@@ -394,6 +400,13 @@ pub const SETTINGS: &[Setting] = &[
         "How many end points are remembered.",
         |s, v| search(s, |search| &mut search.capacity, v.whole()),
         |s| searching(s).capacity.to_string(),
+    )
+    .idle_if(no_search),
+    Setting::new(
+        "local-search.keep",
+        "Which they are, when more have been found: the \"newest\", or a fair \"sample\" of all since the beginning, so that no find is forgotten.",
+        |s, v| search(s, |search| &mut search.keep, v.choice(KEEPS)),
+        |s| name(KEEPS, searching(s).keep),
     )
     .idle_if(no_search),
     Setting::new(

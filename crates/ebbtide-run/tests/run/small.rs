@@ -8,14 +8,14 @@ use ebbtide::target::NamedTarget;
 use ebbtide::trajectory::Threads;
 use ebbtide_run::folder::Files;
 use ebbtide_run::run::{Run, RunError};
-use ebbtide_run::settings::Settings;
+use ebbtide_run::settings::{Preset, Settings};
 use ebbtide_run::trained::{Trained, Which};
 use ebbtide_run::{Event, Observer, Outcome, Record, Stop, journal};
 use tempfile::TempDir;
 
 /// A run that takes a moment: all buffers in use, every kind of line in the metrics.
 pub fn small(method: Method, seed: u64) -> Settings {
-    let mut settings = Settings::preset(NamedTarget::Gmm25, Some(method), 3);
+    let mut settings = Preset::Paper.settings(NamedTarget::Gmm25, Some(method), 3);
     settings.config.iterations = 40;
     settings.config.batch = 16;
     settings.config.seed = seed;

@@ -258,6 +258,14 @@ impl Layout {
         }
         parameters
     }
+
+    /// Prepares fresh weights for states of about this size: those that multiply a state are divided by it. What a layer of GELUs
+    /// bends, it then bends all over the place where states are, and not only next to the origin.
+    pub fn expect_states_of(&self, size: f32, parameters: &mut [f32]) {
+        for trunk in &self.trunks {
+            trunk.state.weight.of_mut(parameters).iter_mut().for_each(|weight| *weight /= size);
+        }
+    }
 }
 
 #[cfg(test)]

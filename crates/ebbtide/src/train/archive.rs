@@ -7,7 +7,19 @@ use crate::stream::Stream;
 /// Added to each rank, as a share of the number of points: how much the best are preferred.
 const RANK_OFFSET: f64 = 0.01;
 
-/// A ring of points, drawn with weight 1 / (0.01 N + rank), rank 0 being the highest density.
+/// More finds than any training makes, and few enough that a double counts them.
+const MOST: u64 = 1 << 53;
+
+/// Which finds stay when there are more than the archive holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// The newest. What the sampler does not visit any more is forgotten.
+    Newest,
+    /// A fair sample of all finds since the beginning: each has the same chance to be in it, however old it is.
+    Sample,
+}
+
+/// Points, drawn with weight 1 / (0.01 N + rank), rank 0 being the highest density.
 ///
 /// The order is kept by merging, not by sorting the whole: points come in large batches, and a merge is
 /// one pass.
@@ -17,13 +29,16 @@ pub struct Archive {
     capacity: usize,
     points: Vec<f32>,
     log_density: Vec<f64>,
-    next: usize,
+    /// How many have come so far; where the newest are kept, what matters is the remainder by the capacity.
+    came: u64,
     /// Places by falling density, equal ones by place.
     order: Vec<u32>,
     /// Running sums of the weights of the ranks.
     cumulative: Vec<f64>,
     /// Places of points on their way in; empty between insertions.
     fresh: Vec<u32>,
+    /// Whether a place is among them.
+    is_fresh: Vec<bool>,
 }
 
 impl Archive {
@@ -33,11 +48,12 @@ impl Archive {
     }
 
     /// An archive of these points. What is a function of them, order and running sums, is made here.
-    fn ranked(capacity: usize, dim: usize, points: Vec<f32>, log_density: Vec<f64>, next: usize) -> Self {
+    fn ranked(capacity: usize, dim: usize, points: Vec<f32>, log_density: Vec<f64>, came: u64) -> Self {
         let mut order: Vec<u32> = (0..log_density.len() as u32).collect();
         order.sort_unstable_by(|&a, &b| by_density(&log_density, a, b));
-        let (cumulative, fresh) = (Vec::new(), Vec::new());
-        let mut archive = Self { dim, capacity, points, log_density, next, order, cumulative, fresh };
+        let (cumulative, fresh, is_fresh) = (Vec::new(), Vec::new(), vec![false; log_density.len()]);
+        let mut archive =
+            Self { dim, capacity, points, log_density, came, order, cumulative, fresh, is_fresh };
         archive.weigh();
         archive
     }
@@ -47,7 +63,7 @@ impl Archive {
         arrays.extend([
             ("archive.points", ArrayRef::F32(&self.points)),
             ("archive.log-density", ArrayRef::F64(&self.log_density)),
-            ("archive.next", ArrayRef::U64(self.next as u64)),
+            ("archive.next", ArrayRef::U64(self.came)),
             ("archive.capacity", ArrayRef::U64(self.capacity as u64)),
             ("archive.dim", ArrayRef::U64(self.dim as u64)),
         ]);
@@ -58,7 +74,7 @@ impl Archive {
         let (capacity, dim) = (arrays.size("archive.capacity")?, arrays.size("archive.dim")?);
         let (points, log_density) =
             (arrays.singles("archive.points")?, arrays.doubles("archive.log-density")?);
-        Ok(Self::ranked(capacity, dim, points, log_density, arrays.size("archive.next")?))
+        Ok(Self::ranked(capacity, dim, points, log_density, arrays.whole("archive.next")?))
     }
 
     /// Makes room for all it may ever hold.
@@ -68,6 +84,7 @@ impl Archive {
         make_room(&mut self.order, self.capacity);
         make_room(&mut self.cumulative, self.capacity);
         make_room(&mut self.fresh, self.capacity);
+        make_room(&mut self.is_fresh, self.capacity);
     }
 
     /// How many points it holds.
@@ -85,37 +102,56 @@ impl Archive {
             && self.dim == dim
             && self.len() <= capacity
             && self.points.len() == self.len() * dim
-            && self.next == if self.len() < capacity { self.len() } else { self.next % capacity }
+            && (self.len() == capacity || self.came == self.len() as u64)
+            && self.came < MOST
             && self.points.iter().all(|value| value.is_finite())
             && self.log_density.iter().all(|value| value.is_finite())
     }
 
-    /// Adds points (n × dim by rows), the oldest making room.
-    pub fn insert(&mut self, points: &[f32], log_density: &[f64]) {
-        let surplus = log_density.len().saturating_sub(self.capacity);
+    /// Adds points (n × dim by rows). Where there is no room for all, `keep` says which stay, and the stream decides.
+    pub fn insert(&mut self, points: &[f32], log_density: &[f64], keep: Keep, stream: &mut Stream) {
+        // Of more than the archive holds, the first would only be overwritten by the last.
+        let surplus = match keep {
+            Keep::Newest => log_density.len().saturating_sub(self.capacity),
+            Keep::Sample => 0,
+        };
         let (points, log_density) = (&points[surplus * self.dim..], &log_density[surplus..]);
-        let (first, added) = (self.next, log_density.len());
         for (point, &density) in points.chunks_exact(self.dim).zip(log_density) {
-            let place = self.next;
-            if place == self.len() {
-                self.points.extend_from_slice(point);
-                self.log_density.push(density);
-            } else {
-                self.points[place * self.dim..][..self.dim].copy_from_slice(point);
-                self.log_density[place] = density;
+            let capacity = self.capacity as u64;
+            let place = match keep {
+                _ if self.came < capacity => self.came,
+                Keep::Newest => self.came % capacity,
+                // Each of all that have come, this one included, is as likely as any other to be left out.
+                Keep::Sample => (stream.uniform() * (self.came + 1) as f64) as u64,
+            };
+            self.came += 1;
+            if place < capacity {
+                self.put(place as usize, point, density);
             }
-            self.next = (place + 1) % self.capacity;
         }
-        self.fresh.extend((0..added).map(|i| ((first + i) % self.capacity) as u32));
-        self.rank(first);
+        self.rank();
         self.weigh();
     }
 
-    /// Brings the order up to date with the fresh places, which begin at `first` and come round at the ring's end.
-    fn rank(&mut self, first: usize) {
-        let Self { order, fresh, log_density, capacity, .. } = self;
-        let age = |place: u32| (place as usize + *capacity - first) % *capacity;
-        order.retain(|&place| age(place) >= fresh.len());
+    fn put(&mut self, place: usize, point: &[f32], density: f64) {
+        if place == self.len() {
+            self.points.extend_from_slice(point);
+            self.log_density.push(density);
+            self.is_fresh.push(false);
+        }
+        self.points[place * self.dim..][..self.dim].copy_from_slice(point);
+        self.log_density[place] = density;
+        // One find may take the place of another of the same search.
+        if !std::mem::replace(&mut self.is_fresh[place], true) {
+            self.fresh.push(place as u32);
+        }
+    }
+
+    /// Brings the order up to date with the fresh places.
+    fn rank(&mut self) {
+        let Self { order, fresh, log_density, is_fresh, .. } = self;
+        order.retain(|&place| !is_fresh[place as usize]);
+        fresh.iter().for_each(|&place| is_fresh[place as usize] = false);
         fresh.sort_unstable_by(|&a, &b| by_density(log_density, a, b));
         // From the back, where there is room: no one is overwritten who has not moved yet.
         let mut old = order.len();
@@ -185,22 +221,29 @@ mod tests {
     use super::*;
     use crate::stream::{Address, Purpose};
 
+    fn stream(number: usize) -> Stream {
+        Address::new(3, Purpose::Recall, 0).stream(number)
+    }
+
     proptest! {
-        /// Merging keeps the order that sorting would give, and the ring keeps the newest.
+        /// Merging keeps the order that sorting would give, and the newest stay where they shall.
         #[test]
-        fn merging_is_sorting(batches in prop::collection::vec(prop::collection::vec(-5_i8..5, 0..12), 1..12)) {
+        fn merging_is_sorting(sampled: bool, batches in prop::collection::vec(prop::collection::vec(-5_i8..5, 0..12), 1..12)) {
+            let keep = if sampled { Keep::Sample } else { Keep::Newest };
+            let mut stream = Address::new(4, Purpose::Keep, 0).stream(0);
             let mut archive = Archive::new(16, 1);
             let mut all: Vec<f64> = Vec::new();
             for batch in batches {
                 let densities: Vec<f64> = batch.iter().map(|&v| f64::from(v)).collect();
-                archive.insert(&batch.iter().map(|&v| f32::from(v)).collect::<Vec<_>>(), &densities);
+                archive.insert(&batch.iter().map(|&v| f32::from(v)).collect::<Vec<_>>(), &densities, keep, &mut stream);
                 all.extend(&densities);
-                let Archive { points, log_density, next, .. } = archive.clone();
-                prop_assert_eq!(&Archive::ranked(16, 1, points, log_density, next), &archive);
+                let Archive { points, log_density, came, .. } = archive.clone();
+                prop_assert_eq!(&Archive::ranked(16, 1, points, log_density, came), &archive);
+                prop_assert_eq!(archive.len(), all.len().min(16));
                 let mut newest = all[all.len().saturating_sub(16)..].to_vec();
                 newest.sort_by(|a, b| b.total_cmp(a));
                 let ordered: Vec<f64> = archive.order.iter().map(|&p| archive.log_density[p as usize]).collect();
-                prop_assert_eq!(newest, ordered);
+                prop_assert!(sampled || newest == ordered);
             }
         }
     }
@@ -209,7 +252,7 @@ mod tests {
     fn a_rank_is_found_where_a_search_of_all_sums_finds_it() {
         for count in [1, 2, 3, 10, 49, 50, 51, 60, 1000, 20_000] {
             let mut archive = Archive::new(count, 1);
-            archive.insert(&vec![0.5; count], &vec![0.0; count]);
+            archive.insert(&vec![0.5; count], &vec![0.0; count], Keep::Newest, &mut stream(0));
             let sums = &archive.cumulative;
             let total = sums[count - 1];
             let between = (0..=3000).map(|i| total * f64::from(i) / 3000.0);
@@ -226,8 +269,8 @@ mod tests {
         let count = 50;
         let densities: Vec<f64> = (0..count).map(|i| -(i as f64)).collect();
         let mut archive = Archive::new(count, 1);
-        archive.insert(&vec![0.5; count], &densities);
-        let mut stream = Address::new(3, Purpose::Recall, 0).stream(0);
+        let mut stream = stream(0);
+        archive.insert(&vec![0.5; count], &densities, Keep::Newest, &mut stream);
         let draws = 200_000;
         let mut seen = vec![0_usize; count];
         for _ in 0..draws {
@@ -239,6 +282,24 @@ mod tests {
             let p = weight(rank) / total;
             let deviation = (p * (1.0 - p) / draws as f64).sqrt();
             assert!((seen as f64 / draws as f64 - p).abs() < 5.0 * deviation, "rank {rank}");
+        }
+    }
+    /// Twenty batches of ten come to an archive of twenty; over many archives, each batch has its share of one in ten.
+    #[test]
+    fn a_sample_is_fair_to_old_and_new() {
+        let (trials, batches) = (4000, 20);
+        let mut seen = vec![0_usize; batches];
+        for trial in 0..trials {
+            let (mut archive, mut stream) = (Archive::new(20, 1), stream(trial));
+            for batch in 0..batches {
+                archive.insert(&[batch as f32; 10], &[0.0; 10], Keep::Sample, &mut stream);
+            }
+            archive.points.iter().for_each(|&batch| seen[batch as usize] += 1);
+        }
+        // Of 10 points a tenth stay, and nearly independently of each other: variance about 0.9 for each trial.
+        for (batch, &seen) in seen.iter().enumerate() {
+            let (mean, deviation) = (trials as f64, (0.9 * trials as f64).sqrt());
+            assert!((seen as f64 - mean).abs() < 5.0 * deviation, "batch {batch}: {seen} of {mean}");
         }
     }
 }

@@ -151,6 +151,7 @@ impl Config {
         problems.at_least_one("batch", self.batch);
         problems.at_least_one("network.width", self.network.width);
         problems.at_least_one("network.depth", self.network.depth);
+        problems.positive("network.scale", self.network.scale.into());
         problems.positive("sigma-squared", self.sigma_squared.into());
         problems.positive("drift-bound", self.drift_bound.into());
         self.check_bounds(problems);
@@ -204,6 +205,9 @@ impl Config {
         problems.above_0_up_to(1.0, "optimisation.decay", optimisation.decay, range);
         if let Some(tau) = self.target_network {
             problems.above_0_up_to(1.0, "target-network", tau.into(), range);
+        }
+        if let Some(rate) = self.averaging {
+            problems.above_0_up_to(1.0, "averaging", rate.into(), range);
         }
     }
 

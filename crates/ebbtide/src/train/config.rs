@@ -48,6 +48,8 @@ pub struct Config {
     pub optimisation: Optimisation,
     /// τ of the lagging networks; `None` for no lag.
     pub target_network: Option<f32>,
+    /// How fast the weights that samples are drawn with follow those that learn; `None` if they are the same.
+    pub averaging: Option<f32>,
     /// Prioritised replay.
     pub replay: ReplayOptions,
     /// Noise added to training trajectories.
@@ -59,7 +61,7 @@ pub struct Config {
 }
 
 /// The network's size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NetworkOptions {
     /// Features of each layer.
     pub width: usize,
@@ -67,6 +69,8 @@ pub struct NetworkOptions {
     pub depth: usize,
     /// Shared or separate.
     pub backbone: Backbone,
+    /// How large the states are that it expects: the first weights that a state is multiplied with are divided by it.
+    pub scale: f32,
 }
 
 /// Which trajectories trajectory likelihood looks at: those of the current generation process, more or less.
@@ -162,7 +166,7 @@ impl Config {
     }
 
     fn model(&self, dim: usize) -> Result<Model, ConfigError> {
-        let NetworkOptions { width, depth, backbone } = self.network;
+        let NetworkOptions { width, depth, backbone, .. } = self.network;
         let generation = Generation {
             variance: self.generation_variance,
             sigma_squared: self.sigma_squared,

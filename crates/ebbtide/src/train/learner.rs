@@ -57,11 +57,26 @@ const GENERATION: [&str; 3] = ["generation.first-moment", "generation.second-mom
 const DESTRUCTION: [&str; 3] = ["destruction.first-moment", "destruction.second-moment", "destruction.steps"];
 const LOG_Z: [&str; 3] = ["log-z.first-moment", "log-z.second-moment", "log-z.steps"];
 
+/// Names of the weights and of their copies.
+const LIVE: &str = "parameters";
+const LAGGING: &str = "lagging-parameters";
+const AVERAGED: &str = "averaged-parameters";
+
+/// Which copies of the weights there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Copies {
+    /// The one that each loss sees of the other process.
+    pub lagging: bool,
+    /// The one that samples are drawn with.
+    pub averaged: bool,
+}
+
 /// The learned part of a training state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Learner {
     parameters: Vec<f32>,
     lagging: Option<Vec<f32>>,
+    averaged: Option<Vec<f32>>,
     log_z: [f32; 1],
     generation: Adam,
     destruction: Adam,
@@ -84,17 +99,18 @@ impl Norms {
 }
 
 impl Learner {
-    /// Starts from these weights, lagging copy included if wanted.
+    /// Starts from these weights, lagging copy and average included if wanted.
     pub fn new(
         layout: &Layout,
         parameters: Vec<f32>,
-        lags: bool,
+        copies: Copies,
         log_z: f32,
         arrangement: Arrangement,
     ) -> Self {
         let (generation, destruction) = Self::lengths(layout, arrangement);
         Self {
-            lagging: lags.then(|| parameters.clone()),
+            lagging: copies.lagging.then(|| parameters.clone()),
+            averaged: copies.averaged.then(|| parameters.clone()),
             parameters,
             log_z: [log_z],
             generation: Adam::new(generation),
@@ -115,9 +131,12 @@ impl Learner {
 
     /// Adds its arrays to those of a state.
     pub(super) fn lay_out<'a>(&'a self, arrays: &mut Vec<(&'static str, ArrayRef<'a>)>) {
-        arrays.push(("parameters", ArrayRef::F32(&self.parameters)));
+        arrays.push((LIVE, ArrayRef::F32(&self.parameters)));
         if let Some(lagging) = &self.lagging {
-            arrays.push(("lagging-parameters", ArrayRef::F32(lagging)));
+            arrays.push((LAGGING, ArrayRef::F32(lagging)));
+        }
+        if let Some(averaged) = &self.averaged {
+            arrays.push((AVERAGED, ArrayRef::F32(averaged)));
         }
         arrays.push(("log-z", ArrayRef::F32(&self.log_z)));
         self.generation.lay_out(GENERATION, arrays);
@@ -127,10 +146,10 @@ impl Learner {
 
     /// Takes its arrays from those of a state.
     pub(super) fn take_up(arrays: &mut Arrays) -> Result<Self, StateError> {
-        let lagging = "lagging-parameters";
         Ok(Self {
-            parameters: arrays.singles("parameters")?,
-            lagging: arrays.has(lagging).then(|| arrays.singles(lagging)).transpose()?,
+            parameters: arrays.singles(LIVE)?,
+            lagging: arrays.has(LAGGING).then(|| arrays.singles(LAGGING)).transpose()?,
+            averaged: arrays.has(AVERAGED).then(|| arrays.singles(AVERAGED)).transpose()?,
             log_z: [arrays.single("log-z")?],
             generation: Adam::take_up(GENERATION, arrays)?,
             destruction: Adam::take_up(DESTRUCTION, arrays)?,
@@ -139,14 +158,16 @@ impl Learner {
     }
 
     /// Whether all parts belong to such a network and are finite.
-    pub(crate) fn is_sound(&self, layout: &Layout, lags: bool, arrangement: Arrangement) -> bool {
+    pub(crate) fn is_sound(&self, layout: &Layout, copies: Copies, arrangement: Arrangement) -> bool {
         let fits = |values: &[f32]| {
             values.len() == layout.parameters() && values.iter().all(|value| value.is_finite())
         };
         let (generation, destruction) = Self::lengths(layout, arrangement);
         fits(&self.parameters)
-            && self.lagging.is_some() == lags
+            && self.lagging.is_some() == copies.lagging
             && self.lagging.as_deref().is_none_or(fits)
+            && self.averaged.is_some() == copies.averaged
+            && self.averaged.as_deref().is_none_or(fits)
             && self.log_z[0].is_finite()
             && self.generation.is_sound(generation)
             && self.destruction.is_sound(destruction)
@@ -156,6 +177,11 @@ impl Learner {
     /// The live weights.
     pub fn parameters(&self) -> &[f32] {
         &self.parameters
+    }
+
+    /// The weights that samples are drawn with, and the name of their array: the average, or the live ones where there is none.
+    pub fn sampled(&self) -> (&'static str, &[f32]) {
+        self.averaged.as_deref().map_or((LIVE, &self.parameters), |averaged| (AVERAGED, averaged))
     }
 
     /// The lagging weights, if there are any.
@@ -248,6 +274,13 @@ impl Learner {
             self.generation.step(&threads, &mut self.parameters, sum, scale, rate, optimisation.weight_decay);
         }
         Norms { generation: norm, destruction: norm }
+    }
+
+    /// Lets the average follow, `steps` iterations after it began: by a share ρ, or more at first, when it is the mean of all so far.
+    pub fn average(&mut self, threads: &Threads, rate: f32, steps: u64) {
+        if let Some(averaged) = &mut self.averaged {
+            adam::follow(threads, averaged, &self.parameters, rate.max(1.0 / steps as f32));
+        }
     }
 
     /// Lets the lagging weights follow: lagging ← lagging + τ (live − lagging).

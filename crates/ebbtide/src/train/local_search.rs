@@ -1,5 +1,6 @@
 //! Local search: Metropolis-adjusted Langevin chains from where generation ended.
 
+use super::archive::Keep;
 use super::room::make_room;
 use crate::stream::{Address, Stream};
 use crate::target::{Differentiable, NOWHERE, TargetError, check_log_density};
@@ -19,11 +20,21 @@ pub struct LocalSearch {
     pub acceptance: f64,
     /// How many end points the archive holds.
     pub capacity: usize,
+    /// Which they are, when more have been found.
+    pub keep: Keep,
 }
 
 impl Default for LocalSearch {
     fn default() -> Self {
-        Self { every: 100, steps: 200, burn_in: 100, step_size: 0.1, acceptance: 0.574, capacity: 600_000 }
+        Self {
+            every: 100,
+            steps: 200,
+            burn_in: 100,
+            step_size: 0.1,
+            acceptance: 0.574,
+            capacity: 600_000,
+            keep: Keep::Newest,
+        }
     }
 }
 

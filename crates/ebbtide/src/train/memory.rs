@@ -150,7 +150,7 @@ impl Sizes {
         self.trunks * self.trunk() + self.head(self.generation_outputs) + self.head(self.destruction_outputs)
     }
 
-    /// Weights, their lagging copy, the moments of all optimisers; and the sum of both gradients, where it is needed.
+    /// Weights, their lagging copy and their average, the moments of all optimisers; and the sum of both gradients, where it is needed.
     fn learner(&self, config: &Config) -> Size {
         let all = self.parameters();
         let lagging = all.only_if(self.learned() && config.target_network.is_some());
@@ -162,7 +162,8 @@ impl Sizes {
                 self.trunk() + self.head(self.generation_outputs) + destruction.only_if(self.learned())
             }
         };
-        all + lagging + 2 * owned + all.only_if(single)
+        let averaged = all.only_if(config.averaging.is_some());
+        all + lagging + averaged + 2 * owned + all.only_if(single)
     }
 
     /// A gradient of each loss.
@@ -225,7 +226,8 @@ impl Sizes {
 
     /// The archive with its ranks, the chains, and all that they may find.
     fn search(&self, search: &LocalSearch) -> Size {
-        let archive = Size::from(search.capacity) * (self.dim + Size(2 * DOUBLE + 2));
+        let archive = Size::from(search.capacity) * (self.dim + Size(2 * DOUBLE + 2))
+            + Size::from(search.capacity.div_ceil(4));
         let stream = Size::from(size_of::<Stream>().div_ceil(size_of::<f32>()));
         let chains = self.batch * (4 * self.dim + Size(2 * DOUBLE) + stream);
         let most = self.batch * Size::from(search.steps.saturating_sub(search.burn_in));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::archive::Archive;
 use super::arrays::{Array, ArrayRef, Arrays, StateError};
 use super::config::ValidConfig;
-use super::learner::Learner;
+use super::learner::{Copies, Learner};
 use super::replay::Replay;
 
 /// All that a training is at some moment. Saved and restored whole, it goes on as if nothing had happened.
@@ -93,14 +93,15 @@ impl State {
     /// The state before the first iteration.
     pub(super) fn new(valid: &ValidConfig) -> Self {
         let (config, model) = (valid.config(), valid.model());
-        let parameters = model.layout.initialise(config.seed);
+        let mut parameters = model.layout.initialise(config.seed);
+        model.layout.expect_states_of(config.network.scale, &mut parameters);
         let path = model.steps() * model.dim();
         let arrangement = config.optimisation.arrangement;
         Self {
             iteration: 0,
             on_policy_updates: 0,
             evaluations: 0,
-            learner: Learner::new(&model.layout, parameters, lags(valid), 0.0, arrangement),
+            learner: Learner::new(&model.layout, parameters, copies(valid), 0.0, arrangement),
             replay: (config.replay.ratio > 0).then(|| Replay::new(config.replay.capacity, path)),
             archive: config.local_search.map(|search| Archive::new(search.capacity, model.dim())),
         }
@@ -122,7 +123,7 @@ impl State {
         let path = model.steps() * model.dim();
         let capacity = config.local_search.map(|search| search.capacity);
         [self.iteration, self.on_policy_updates, self.evaluations].iter().all(|&count| count < COUNTABLE)
-            && self.learner.is_sound(&model.layout, lags(valid), config.optimisation.arrangement)
+            && self.learner.is_sound(&model.layout, copies(valid), config.optimisation.arrangement)
             && self.replay.is_some() == (config.replay.ratio > 0)
             && self.replay.as_ref().is_none_or(|replay| replay.is_sound(config.replay.capacity, path))
             && self.archive.is_some() == capacity.is_some()
@@ -134,6 +135,7 @@ impl State {
 pub(super) const COUNTABLE: u64 = 1 << 62;
 
 /// A lagging copy is of use only where there are two learned processes to look at each other.
-fn lags(valid: &ValidConfig) -> bool {
-    valid.config().target_network.is_some() && valid.model().destruction.is_learned()
+fn copies(valid: &ValidConfig) -> Copies {
+    let lagging = valid.config().target_network.is_some() && valid.model().destruction.is_learned();
+    Copies { lagging, averaged: valid.config().averaging.is_some() }
 }

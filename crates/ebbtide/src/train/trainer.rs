@@ -27,7 +27,7 @@ use crate::trajectory::{
 /// use ebbtide::trajectory::Threads;
 ///
 /// let target: Arc<dyn Target> = NamedTarget::EasyFunnel.build().into();
-/// let mut config = Config::preset(NamedTarget::EasyFunnel, Method::TbTb, 3);
+/// let mut config = Config::new(Method::TbTb, 3);
 /// config.batch = 16;
 /// let mut trainer = Trainer::new(config.validate(target)?, &Threads::all()?);
 /// let report = trainer.step()?;
@@ -111,9 +111,9 @@ impl Trainer {
         &self.state
     }
 
-    /// The sampler as it is now: live weights, no exploration.
+    /// The sampler as it is now: averaged weights, where they are asked for, and no exploration.
     pub fn sampler(&self) -> Sampler {
-        let parameters = self.state.learner.parameters().to_vec();
+        let parameters = self.state.learner.sampled().1.to_vec();
         Sampler::ready(self.model().clone(), parameters, &self.threads)
     }
 
@@ -159,6 +159,9 @@ impl Trainer {
             self.state.learner.follow(&self.threads, tau);
         }
         self.state.iteration += 1;
+        if let Some(rate) = self.config().averaging {
+            self.state.learner.average(&self.threads, rate, self.state.iteration);
+        }
         self.set_destruction_bound();
         report.log_z = self.state.learner.log_z();
         report.evaluations = self.state.evaluations;
@@ -399,11 +402,12 @@ impl Trainer {
         if let Err(error) = search.run(differentiable, target.dim(), ends, address, chains) {
             return Err(self.failed(error));
         }
+        let mut stream = self.address(Purpose::Keep).stream(0);
         let finds = self.buffers.chains.finds();
         self.state.evaluations += finds.evaluations;
         report.acceptance = Some(finds.acceptance);
         if let Some(archive) = &mut self.state.archive {
-            archive.insert(&finds.points, &finds.log_density);
+            archive.insert(&finds.points, &finds.log_density, search.keep, &mut stream);
         }
         Ok(())
     }

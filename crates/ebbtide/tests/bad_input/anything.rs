@@ -7,7 +7,7 @@ use ebbtide::objective::{GenerationObjective, Method};
 use ebbtide::process::{Corrections, GenerationVariance, Grid, Multiplier};
 use ebbtide::target::Target;
 use ebbtide::train::{
-    Arrangement, BoundSchedule, Config, Exploration, ExplorationForm, LocalSearch, NetworkOptions,
+    Arrangement, BoundSchedule, Config, Exploration, ExplorationForm, Keep, LocalSearch, NetworkOptions,
     ReplayOptions, Schedule, Trainer,
 };
 use proptest::prelude::*;
@@ -27,6 +27,10 @@ fn number() -> impl Strategy<Value = f64> {
 
 fn single() -> impl Strategy<Value = f32> {
     number().prop_map(|value| value as f32)
+}
+
+fn share() -> impl Strategy<Value = Option<f32>> {
+    prop::option::of(prop_oneof![60 => 0.01_f32..1.0, 1 => single()])
 }
 
 fn count() -> impl Strategy<Value = usize> {
@@ -59,9 +63,10 @@ fn destructions() -> impl Strategy<Value = Corrections> {
 }
 
 fn searches() -> impl Strategy<Value = Option<LocalSearch>> {
-    let search = (count(), 4_usize..9, 0_usize..5, number(), 0.0_f64..1.0, count());
-    prop::option::of(search.prop_map(|(every, steps, burn_in, step_size, acceptance, capacity)| {
-        LocalSearch { every, steps, burn_in, step_size, acceptance, capacity }
+    let keep = prop::sample::select(vec![Keep::Newest, Keep::Sample]);
+    let search = (count(), 4_usize..9, 0_usize..5, number(), 0.0_f64..1.0, count(), keep);
+    prop::option::of(search.prop_map(|(every, steps, burn_in, step_size, acceptance, capacity, keep)| {
+        LocalSearch { every, steps, burn_in, step_size, acceptance, capacity, keep }
     }))
 }
 
@@ -80,7 +85,7 @@ prop_compose! {
             (count(), 1_usize..4, any::<bool>(), any::<bool>(), prop::bool::weighted(0.2), any::<bool>()),
         (generation_rate, destruction_rate, log_z_rate, weight_decay, clip, decay) in
             (number(), number(), number(), single(), number(), prop_oneof![60 => 0.5_f64..1.0, 1 => number()]),
-        target_network in prop::option::of(prop_oneof![60 => 0.01_f32..1.0, 1 => single()]),
+        (target_network, averaging) in (share(), share()),
         replay in prop::option::of((count(), count(), number(), number())),
         exploration in prop::option::of((number(), 0_usize..9, number(), any::<bool>())),
         search in prop::option::weighted(0.5, searches()),
@@ -98,14 +103,14 @@ prop_compose! {
             config.destruction = destruction;
         }
         let backbone = if separate { Backbone::Separate } else { Backbone::Shared };
-        config.network = NetworkOptions { width, depth, backbone };
+        config.network = NetworkOptions { width, depth, backbone, scale: 1.0 };
         config.destruction_bound = if rising { BoundSchedule::Rising } else { BoundSchedule::Constant };
         let optimisation = &mut config.optimisation;
         optimisation.arrangement = if one { Arrangement::Single } else { Arrangement::Separate };
         (optimisation.generation_rate, optimisation.destruction_rate) = (generation_rate, destruction_rate);
         (optimisation.log_z_rate, optimisation.weight_decay) = (log_z_rate, weight_decay);
         (optimisation.clip, optimisation.decay) = (clip, decay);
-        config.target_network = target_network;
+        (config.target_network, config.averaging) = (target_network, averaging);
         if let (true, Some((ratio, capacity, priority_exponent, correction_exponent))) = (loose || !on_policy, replay) {
             config.replay = ReplayOptions { ratio, capacity, priority_exponent, correction_exponent, ..ReplayOptions::default() };
         }

@@ -1,0 +1,187 @@
+//! Presets: files of settings for each of the paper's targets, and those that we recommend.
+
+use std::str::FromStr;
+
+use ebbtide::objective::Method;
+use ebbtide::target::NamedTarget;
+use ebbtide::train::Config;
+
+use super::document::{Entry, entries};
+use super::{Keeping, SETTINGS, Settings};
+
+/// Whose settings a run begins with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Preset {
+    /// Those that did best for us.
+    #[default]
+    Recommended,
+    /// The paper's.
+    Paper,
+}
+
+impl Preset {
+    /// Both.
+    pub const ALL: [Preset; 2] = [Preset::Recommended, Preset::Paper];
+
+    /// `recommended` or `paper`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Preset::Recommended => "recommended",
+            Preset::Paper => "paper",
+        }
+    }
+
+    /// The settings for a target and a method. Without a method, those of `tb-tb`, to be changed.
+    pub fn settings(self, target: NamedTarget, method: Option<Method>, steps: usize) -> Settings {
+        let trained = method.unwrap_or(Method::TbTb);
+        let config = Config::new(trained, steps);
+        let keeping = Keeping::new(config.iterations);
+        let mut settings = Settings { preset: self, target, method, config, keeping };
+        apply(&mut settings, trained, steps, paper(target));
+        settings
+    }
+}
+
+/// A name that no preset has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no preset named `{0}`; there are `recommended` and `paper`")]
+pub struct UnknownPreset(String);
+
+impl FromStr for Preset {
+    type Err = UnknownPreset;
+
+    fn from_str(name: &str) -> Result<Self, UnknownPreset> {
+        Self::ALL
+            .into_iter()
+            .find(|preset| preset.name() == name)
+            .ok_or_else(|| UnknownPreset(name.to_owned()))
+    }
+}
+
+/// The paper's settings for one of its targets: a file.
+fn paper(target: NamedTarget) -> &'static str {
+    macro_rules! file {
+        ($name:literal) => {
+            include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../paper/presets/", $name, ".toml"))
+        };
+    }
+    match target {
+        NamedTarget::Gmm25 => file!("25gmm"),
+        NamedTarget::SlightlyDistortedGmm25 => file!("slightly-distorted-25gmm"),
+        NamedTarget::DistortedGmm25 => file!("distorted-25gmm"),
+        NamedTarget::Gmm125 => file!("125gmm"),
+        NamedTarget::Gmm40 => file!("40gmm"),
+        NamedTarget::EasyFunnel => file!("easy-funnel"),
+        NamedTarget::HardFunnel => file!("hard-funnel"),
+        NamedTarget::Manywell => file!("manywell"),
+        NamedTarget::DistortedManywell => file!("distorted-manywell"),
+    }
+}
+
+/// Takes over what a file says of a method and a number of steps. What stands further down goes before what stands above.
+fn apply(settings: &mut Settings, method: Method, steps: usize, file: &str) {
+    let mut said = entries(0, file).expect("presets are TOML, as the tests see");
+    said.sort_by_key(|entry| entry.place.span.start);
+    for Entry { path, value, .. } in said {
+        let key = match path.split_once('.') {
+            Some((section, key)) if is_section(section) => match concerns(section, method, steps) {
+                true => key,
+                false => continue,
+            },
+            _ => &path,
+        };
+        let setting = SETTINGS.iter().find(|setting| setting.key == key);
+        let read = setting.map(|setting| (setting.read)(settings, &value));
+        assert!(matches!(read, Some(Ok(()))), "`{path} = {value}` of a preset is no setting");
+    }
+}
+
+/// Whether a table of a preset says when its settings hold, instead of being a table of settings.
+fn is_section(name: &str) -> bool {
+    steps_up_to(name).is_some() || Method::ALL.iter().any(|method| is_of(*method, name))
+}
+
+/// Whether the settings of a section hold: `[pis-tlm]`, `[tb]` for all methods whose names begin like that, `[up-to-5-steps]`.
+fn concerns(section: &str, method: Method, steps: usize) -> bool {
+    steps_up_to(section).is_some_and(|most| steps <= most) || is_of(method, section)
+}
+
+fn steps_up_to(section: &str) -> Option<usize> {
+    section.strip_prefix("up-to-")?.strip_suffix("-steps")?.parse().ok()
+}
+
+fn is_of(method: Method, section: &str) -> bool {
+    method.name().strip_prefix(section).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+}
+
+#[cfg(test)]
+mod tests {
+    use ebbtide::process::Grid;
+
+    use super::*;
+
+    /// σ², harmonic grid, decay, lrφ / lrθ at T = 5 and 10, exploration, width and depth: as the paper has them.
+    type Row = (NamedTarget, f32, bool, f64, [f64; 2], f64, usize, usize);
+
+    const PAPER: [Row; 9] = [
+        (NamedTarget::Gmm25, 5.0, true, 0.99988, [1.0, 1.0], 0.3, 64, 2),
+        (NamedTarget::SlightlyDistortedGmm25, 5.0, true, 0.9999, [1.0, 1.0], 0.3, 64, 2),
+        (NamedTarget::DistortedGmm25, 5.0, true, 0.9999, [1.0, 1.0], 0.3, 64, 2),
+        (NamedTarget::Gmm125, 5.0, true, 0.9999, [1.0, 1.0], 0.3, 64, 2),
+        (NamedTarget::Gmm40, 5.0, true, 0.99988, [1.0, 1.0], 0.3, 64, 2),
+        (NamedTarget::EasyFunnel, 1.0, false, 0.9999, [1.0, 1.0], 0.2, 64, 2),
+        (NamedTarget::HardFunnel, 1.0, false, 0.9999, [1e-3, 1e-3], 0.2, 64, 2),
+        (NamedTarget::Manywell, 1.0, false, 0.9999, [1e-5, 1e-4], 0.1, 256, 4),
+        (NamedTarget::DistortedManywell, 1.0, false, 0.9999, [1e-5, 1e-4], 0.1, 256, 4),
+    ];
+
+    #[test]
+    fn presets_are_the_papers() {
+        for (target, sigma_squared, harmonic, decay, ratios, exploration, width, depth) in PAPER {
+            for (steps, ratio) in [5, 10].into_iter().zip(ratios) {
+                let preset = Preset::Paper.settings(target, Some(Method::TbTb), steps).config;
+                let grid = if harmonic { Grid::Harmonic(steps) } else { Grid::Uniform(steps) };
+                assert_eq!((preset.grid, preset.sigma_squared), (grid, sigma_squared), "{target}");
+                assert_eq!((preset.network.width, preset.network.depth), (width, depth), "{target}");
+                assert_eq!(
+                    (preset.exploration.factor, preset.exploration.anneal),
+                    (exploration, 10_000),
+                    "{target}"
+                );
+                let optimisation = preset.optimisation;
+                assert_eq!((optimisation.decay, optimisation.generation_rate), (decay, 1e-3), "{target}");
+                assert!((optimisation.destruction_rate / (1e-3 * ratio) - 1.0).abs() < 1e-12, "{target}");
+                assert_eq!(
+                    (preset.iterations, preset.batch, preset.replay.ratio),
+                    (25_000, 512, 2),
+                    "{target}"
+                );
+                let on_policy = Preset::Paper.settings(target, Some(Method::PisTlm), steps).config;
+                assert_eq!((on_policy.replay.ratio, on_policy.exploration.factor), (0, 0.0), "{target}");
+                assert_eq!(on_policy.local_search, None, "{target}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_preset_is_valid() {
+        for preset in Preset::ALL {
+            for target in NamedTarget::ALL {
+                for method in Method::ALL {
+                    for steps in [1, 2, 5, 20] {
+                        let settings = preset.settings(target, Some(method), steps);
+                        settings.validate().unwrap_or_else(|error| panic!("{target} {method}: {error}"));
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_section_holds_for_some_methods_and_steps() {
+        assert!(concerns("tb", Method::TbTlm, 5) && concerns("pis-tlm", Method::PisTlm, 5));
+        assert!(!concerns("tb", Method::PisTlm, 5) && !concerns("tb-t", Method::TbTlm, 5));
+        assert!(concerns("up-to-5-steps", Method::TbTb, 5) && !concerns("up-to-5-steps", Method::TbTb, 6));
+        assert!(!is_section("replay") && !is_section("up-to-steps"));
+    }
+}
