@@ -99,6 +99,7 @@ fn every_setting_can_be_set_by_an_argument() {
             "local-search.acceptance=0.6",
             "local-search.capacity=1000",
             "local-search.keep=sample",
+            "local-search.recall=even",
             "evaluation.every=0",
             "evaluation.samples=100",
             "evaluation.explosion=1e3",

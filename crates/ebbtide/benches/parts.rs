@@ -18,7 +18,7 @@ use ebbtide::objective::Method;
 use ebbtide::stream::{Address, Purpose};
 use ebbtide::target::NamedTarget;
 use ebbtide::train::{
-    Adam, Archive, Config, Drawn, Keep, LocalSearch, Replay, ReplayOptions, SumTree, ValidConfig,
+    Adam, Archive, Config, Drawn, Keep, LocalSearch, Recall, Replay, ReplayOptions, SumTree, ValidConfig,
 };
 use ebbtide::trajectory::{
     Lanes, Model, Network, Noise, Prelude, Threads, Tile, Trajectories, Wanted, draw_noise,
@@ -283,7 +283,7 @@ fn archive(criterion: &mut Criterion) {
     group.bench_function("draw 512 of 600,000", |bencher| {
         bencher.iter(|| {
             for _ in 0..BATCH {
-                black_box(archive.draw(&mut stream));
+                black_box(archive.draw(Recall::Ranked, &mut stream));
             }
         });
     });

@@ -2,7 +2,9 @@
 
 use ebbtide::network::Backbone;
 use ebbtide::objective::{DestructionObjective, GenerationObjective};
-use ebbtide::train::{Arrangement, BoundSchedule, CorrectionReference, Keep, LikelihoodSource, Schedule};
+use ebbtide::train::{
+    Arrangement, BoundSchedule, CorrectionReference, Keep, LikelihoodSource, Recall, Schedule,
+};
 
 use super::Preset;
 
@@ -10,6 +12,8 @@ pub(super) const PRESETS: &[(&str, Preset)] =
     &[("recommended", Preset::Recommended), ("paper", Preset::Paper)];
 
 pub(super) const KEEPS: &[(&str, Keep)] = &[("newest", Keep::Newest), ("sample", Keep::Sample)];
+
+pub(super) const RECALLS: &[(&str, Recall)] = &[("ranked", Recall::Ranked), ("even", Recall::Even)];
 
 pub(super) const VARIANCES: &[(&str, bool)] = &[("fixed", false), ("learned", true)];
 

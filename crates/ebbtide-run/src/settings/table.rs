@@ -410,6 +410,13 @@ pub const SETTINGS: &[Setting] = &[
     )
     .idle_if(no_search),
     Setting::new(
+        "local-search.recall",
+        "How they are drawn: \"ranked\", those of high density much more often (weight 1 / (0.01 N + rank)), or \"even\", all alike.",
+        |s, v| search(s, |search| &mut search.recall, v.choice(RECALLS)),
+        |s| name(RECALLS, searching(s).recall),
+    )
+    .idle_if(no_search),
+    Setting::new(
         "evaluation.every",
         "Iterations from one evaluation to the next; 0 for none before the end. Usually a fiftieth of all.",
         |s, v| set(&mut s.keeping.evaluate_every, v.whole()),

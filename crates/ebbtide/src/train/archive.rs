@@ -19,7 +19,16 @@ pub enum Keep {
     Sample,
 }
 
-/// Points, drawn with weight 1 / (0.01 N + rank), rank 0 being the highest density.
+/// How points are handed out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recall {
+    /// With weight 1 / (0.01 N + rank), rank 0 being the highest density.
+    Ranked,
+    /// All alike.
+    Even,
+}
+
+/// Points, and their ranks by density.
 ///
 /// The order is kept by merging, not by sorting the whole: points come in large batches, and a merge is
 /// one pass.
@@ -184,10 +193,14 @@ impl Archive {
     }
 
     /// Draws one point and its log density. The archive must not be empty.
-    pub fn draw(&self, stream: &mut Stream) -> (&[f32], f64) {
-        let total = self.cumulative[self.len() - 1];
-        let mass = stream.uniform() * total;
-        let place = self.order[self.rank_of(mass)] as usize;
+    pub fn draw(&self, recall: Recall, stream: &mut Stream) -> (&[f32], f64) {
+        let place = match recall {
+            Recall::Even => (stream.uniform() * self.len() as f64) as usize,
+            Recall::Ranked => {
+                let total = self.cumulative[self.len() - 1];
+                self.order[self.rank_of(stream.uniform() * total)] as usize
+            }
+        };
         (&self.points[place * self.dim..][..self.dim], self.log_density[place])
     }
 
@@ -274,7 +287,7 @@ mod tests {
         let draws = 200_000;
         let mut seen = vec![0_usize; count];
         for _ in 0..draws {
-            seen[-archive.draw(&mut stream).1 as usize] += 1;
+            seen[-archive.draw(Recall::Ranked, &mut stream).1 as usize] += 1;
         }
         let weight = |rank: usize| 1.0 / (0.01 * count as f64 + rank as f64);
         let total: f64 = (0..count).map(weight).sum();
@@ -284,6 +297,21 @@ mod tests {
             assert!((seen as f64 / draws as f64 - p).abs() < 5.0 * deviation, "rank {rank}");
         }
     }
+    #[test]
+    fn points_are_drawn_alike_where_they_shall_be() {
+        let (count, draws) = (50, 200_000);
+        let mut archive = Archive::new(count, 1);
+        let (densities, mut stream) = ((0..count).map(|i| -(i as f64)).collect::<Vec<_>>(), stream(1));
+        archive.insert(&vec![0.5; count], &densities, Keep::Newest, &mut stream);
+        let mut seen = vec![0_usize; count];
+        for _ in 0..draws {
+            seen[-archive.draw(Recall::Even, &mut stream).1 as usize] += 1;
+        }
+        let (mean, p) = (draws as f64 / count as f64, 1.0 / count as f64);
+        let deviation = (mean * (1.0 - p)).sqrt();
+        assert!(seen.iter().all(|&seen| (seen as f64 - mean).abs() < 5.0 * deviation), "{seen:?}");
+    }
+
     /// Twenty batches of ten come to an archive of twenty; over many archives, each batch has its share of one in ten.
     #[test]
     fn a_sample_is_fair_to_old_and_new() {

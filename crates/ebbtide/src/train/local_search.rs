@@ -1,6 +1,6 @@
 //! Local search: Metropolis-adjusted Langevin chains from where generation ended.
 
-use super::archive::Keep;
+use super::archive::{Keep, Recall};
 use super::room::make_room;
 use crate::stream::{Address, Stream};
 use crate::target::{Differentiable, NOWHERE, TargetError, check_log_density};
@@ -22,6 +22,8 @@ pub struct LocalSearch {
     pub capacity: usize,
     /// Which they are, when more have been found.
     pub keep: Keep,
+    /// How they are drawn.
+    pub recall: Recall,
 }
 
 impl Default for LocalSearch {
@@ -34,6 +36,7 @@ impl Default for LocalSearch {
             acceptance: 0.574,
             capacity: 600_000,
             keep: Keep::Newest,
+            recall: Recall::Ranked,
         }
     }
 }

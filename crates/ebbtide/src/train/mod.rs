@@ -22,7 +22,7 @@ mod trainer;
 mod usual;
 
 pub use adam::{Adam, clip_scale, norm};
-pub use archive::{Archive, Keep};
+pub use archive::{Archive, Keep, Recall};
 pub use arrays::{Array, ArrayRef, StateError};
 pub use check::ConfigError;
 pub use config::{BoundSchedule, Config, LikelihoodSource, NetworkOptions, Schedule, ValidConfig};

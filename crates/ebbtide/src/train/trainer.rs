@@ -274,12 +274,15 @@ impl Trainer {
     fn destroyed_update(&mut self, report: &mut Report) -> Result<(), TrainError> {
         let mut recall = self.address(Purpose::Recall).stream(0);
         let address = self.address(Purpose::Destroy);
-        let (batch, buffers) = (self.valid.config().batch, &mut self.buffers);
-        let Some(archive) = &self.state.archive else { return Ok(()) };
+        let (config, buffers) = (self.valid.config(), &mut self.buffers);
+        let (Some(search), Some(archive)) = (&config.local_search, &self.state.archive) else {
+            return Ok(());
+        };
+        let batch = config.batch;
         buffers.ends.clear();
         buffers.log_density.clear();
         for _ in 0..batch {
-            let (point, density) = archive.draw(&mut recall);
+            let (point, density) = archive.draw(search.recall, &mut recall);
             buffers.ends.extend_from_slice(point);
             buffers.log_density.push(density);
         }

@@ -8,7 +8,7 @@ use ebbtide::process::{Corrections, GenerationVariance, Grid, Multiplier};
 use ebbtide::target::Target;
 use ebbtide::train::{
     Arrangement, BoundSchedule, Config, Exploration, ExplorationForm, Keep, LocalSearch, NetworkOptions,
-    ReplayOptions, Schedule, Trainer,
+    Recall, ReplayOptions, Schedule, Trainer,
 };
 use proptest::prelude::*;
 
@@ -66,7 +66,7 @@ fn searches() -> impl Strategy<Value = Option<LocalSearch>> {
     let keep = prop::sample::select(vec![Keep::Newest, Keep::Sample]);
     let search = (count(), 4_usize..9, 0_usize..5, number(), 0.0_f64..1.0, count(), keep);
     prop::option::of(search.prop_map(|(every, steps, burn_in, step_size, acceptance, capacity, keep)| {
-        LocalSearch { every, steps, burn_in, step_size, acceptance, capacity, keep }
+        LocalSearch { every, steps, burn_in, step_size, acceptance, capacity, keep, recall: Recall::Even }
     }))
 }
 
