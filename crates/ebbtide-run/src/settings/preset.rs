@@ -37,7 +37,11 @@ impl Preset {
         let config = Config::new(trained, steps);
         let keeping = Keeping::new(config.iterations);
         let mut settings = Settings { preset: self, target, method, config, keeping };
-        apply(&mut settings, trained, steps, paper(target));
+        let case = Case { target, method: trained, steps };
+        case.apply(paper(target), &mut settings);
+        if self == Preset::Recommended {
+            case.apply(RECOMMENDED, &mut settings);
+        }
         settings
     }
 }
@@ -78,32 +82,53 @@ fn paper(target: NamedTarget) -> &'static str {
     }
 }
 
-/// Takes over what a file says of a method and a number of steps. What stands further down goes before what stands above.
-fn apply(settings: &mut Settings, method: Method, steps: usize, file: &str) {
-    let mut said = entries(0, file).expect("presets are TOML, as the tests see");
-    said.sort_by_key(|entry| entry.place.span.start);
-    for Entry { path, value, .. } in said {
-        let key = match path.split_once('.') {
-            Some((section, key)) if is_section(section) => match concerns(section, method, steps) {
-                true => key,
-                false => continue,
-            },
-            _ => &path,
-        };
-        let setting = SETTINGS.iter().find(|setting| setting.key == key);
-        let read = setting.map(|setting| (setting.read)(settings, &value));
-        assert!(matches!(read, Some(Ok(()))), "`{path} = {value}` of a preset is no setting");
+/// What is better than the paper's settings: a file with what to change.
+const RECOMMENDED: &str =
+    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../paper/presets/recommended.toml"));
+
+/// What settings are wanted for.
+#[derive(Clone, Copy)]
+struct Case {
+    target: NamedTarget,
+    method: Method,
+    steps: usize,
+}
+
+impl Case {
+    /// Takes over what a file says. What stands further down goes before what stands above.
+    fn apply(self, file: &str, settings: &mut Settings) {
+        let mut said = entries(0, file).expect("presets are TOML, as the tests see");
+        said.sort_by_key(|entry| entry.place.span.start);
+        for Entry { path, value, .. } in said {
+            let Some(key) = self.key(&path) else { continue };
+            let setting = SETTINGS.iter().find(|setting| setting.key == key);
+            let read = setting.map(|setting| (setting.read)(settings, &value));
+            assert!(matches!(read, Some(Ok(()))), "`{path} = {value}` of a preset is no setting");
+        }
+    }
+
+    /// The setting that a path leads to, if it holds here: sections may stand within each other.
+    fn key(self, path: &str) -> Option<&str> {
+        match path.split_once('.') {
+            Some((section, rest)) if is_section(section) => self.is_in(section).then(|| self.key(rest))?,
+            _ => Some(path),
+        }
+    }
+
+    /// Whether the settings of a section hold: `[40gmm]`, `[pis-tlm]`, `[tb]` for all methods whose names begin like that,
+    /// `[up-to-5-steps]`.
+    fn is_in(self, section: &str) -> bool {
+        self.target.name() == section
+            || steps_up_to(section).is_some_and(|most| self.steps <= most)
+            || is_of(self.method, section)
     }
 }
 
 /// Whether a table of a preset says when its settings hold, instead of being a table of settings.
 fn is_section(name: &str) -> bool {
-    steps_up_to(name).is_some() || Method::ALL.iter().any(|method| is_of(*method, name))
-}
-
-/// Whether the settings of a section hold: `[pis-tlm]`, `[tb]` for all methods whose names begin like that, `[up-to-5-steps]`.
-fn concerns(section: &str, method: Method, steps: usize) -> bool {
-    steps_up_to(section).is_some_and(|most| steps <= most) || is_of(method, section)
+    steps_up_to(name).is_some()
+        || Method::ALL.iter().any(|method| is_of(*method, name))
+        || NamedTarget::ALL.iter().any(|target| target.name() == name)
 }
 
 fn steps_up_to(section: &str) -> Option<usize> {
@@ -178,10 +203,17 @@ mod tests {
     }
 
     #[test]
-    fn a_section_holds_for_some_methods_and_steps() {
-        assert!(concerns("tb", Method::TbTlm, 5) && concerns("pis-tlm", Method::PisTlm, 5));
-        assert!(!concerns("tb", Method::PisTlm, 5) && !concerns("tb-t", Method::TbTlm, 5));
-        assert!(concerns("up-to-5-steps", Method::TbTb, 5) && !concerns("up-to-5-steps", Method::TbTb, 6));
+    fn a_section_holds_for_some_targets_methods_and_steps() {
+        let is_in = |section: &str, method: Method, steps: usize| {
+            Case { target: NamedTarget::Gmm40, method, steps }.is_in(section)
+        };
+        assert!(is_in("tb", Method::TbTlm, 5) && is_in("pis-tlm", Method::PisTlm, 5));
+        assert!(!is_in("tb", Method::PisTlm, 5) && !is_in("tb-t", Method::TbTlm, 5));
+        assert!(is_in("up-to-5-steps", Method::TbTb, 5) && !is_in("up-to-5-steps", Method::TbTb, 6));
+        assert!(is_in("40gmm", Method::TbTb, 5) && !is_in("25gmm", Method::TbTb, 5));
         assert!(!is_section("replay") && !is_section("up-to-steps"));
+        let case = Case { target: NamedTarget::Gmm40, method: Method::TbTb, steps: 5 };
+        assert_eq!(case.key("40gmm.tb.replay.ratio"), Some("replay.ratio"));
+        assert_eq!(case.key("40gmm.pis.replay.ratio"), None);
     }
 }
