@@ -9,6 +9,7 @@ use ebbtide::target::TargetError;
 use ebbtide::train::{ConfigError, TrainError};
 use ebbtide::trajectory::{SamplerError, ThreadsError};
 use ebbtide_paper::FindingError;
+use ebbtide_paper::keep::KeepError;
 use ebbtide_report::keep::ReportError;
 use ebbtide_report::portrait::PortraitError;
 use ebbtide_report::watch::WatchError;
@@ -43,6 +44,8 @@ pub enum Failure {
     File(#[from] FileError),
     #[error(transparent)]
     Finding(#[from] FindingError),
+    #[error(transparent)]
+    Keep(#[from] KeepError),
     #[error(transparent)]
     Export(#[from] ExportError),
     #[error(transparent)]

@@ -12,7 +12,8 @@ pub fn with_deviation(mean: f64, deviation: Option<f64>, between: &str) -> Strin
     match deviation {
         None => figure(mean),
         Some(deviation) => {
-            let decimals = decimals(mean.abs().max(deviation));
+            // Nobody reads the second decimal of a deviation of ten.
+            let decimals = decimals(mean.abs().max(deviation)).min(if deviation >= 10.0 { 1 } else { 2 });
             format!("{}{between}{}", number(mean, decimals), number(deviation, decimals))
         }
     }
@@ -48,6 +49,7 @@ mod tests {
         assert_eq!(with_deviation(-0.441, Some(0.0312), " ± "), "−0.44 ± 0.03");
         assert_eq!(with_deviation(2800.63, Some(1351.92), "±"), "2801±1352");
         assert_eq!(with_deviation(90.0, Some(120.0), "±"), "90.0±120.0");
+        assert_eq!(with_deviation(-12.95, Some(13.36), "±"), "−12.9±13.4");
         assert_eq!(with_deviation(1.5, None, "±"), "1.50");
         assert_eq!((thousands(25_000), thousands(999)), ("25,000".to_owned(), "999".to_owned()));
     }

@@ -128,26 +128,28 @@ impl<'a> Block<'a> {
         self.lines.iter().flat_map(|(_, cells)| cells.iter().flatten())
     }
 
-    /// What the means do not tell, with the place of each.
+    /// What the means do not tell, with the places of each.
     pub fn notes(&self) -> Vec<String> {
-        let mut notes = Vec::new();
+        let mut places: Vec<(&str, String, Vec<usize>)> = Vec::new();
         for cell in self.cells() {
-            let row = cell.row;
-            let place = if row.is_ablation {
-                row.label.to_owned()
-            } else {
-                format!("{}, T = {}", row.label, row.steps)
-            };
             for note in cell.notes() {
-                // The cells of an ablation's row share their seeds.
-                let note = format!("{place}: {note}");
-                if !notes.contains(&note) {
-                    notes.push(note);
+                let own =
+                    |place: &&mut (&str, String, Vec<usize>)| place.0 == cell.row.label && place.1 == note;
+                match places.iter_mut().find(own) {
+                    Some((_, _, steps)) => steps.push(cell.row.steps),
+                    None => places.push((cell.row.label, note, vec![cell.row.steps])),
                 }
             }
         }
-        notes.extend(self.seeds());
-        notes
+        let is_ablation = self.cells().any(|cell| cell.row.is_ablation);
+        let line = |(label, note, steps): (&str, String, Vec<usize>)| match is_ablation {
+            true => format!("{label}: {note}"),
+            false => {
+                let steps: Vec<String> = steps.iter().map(usize::to_string).collect();
+                format!("{label}, T = {}: {note}", steps.join(", "))
+            }
+        };
+        places.into_iter().map(line).chain(self.seeds()).collect()
     }
 
     /// Over how many seeds the means are, where there are any.

@@ -9,7 +9,7 @@ use ebbtide_run::durable::{self, FileError};
 use ebbtide_run::folder::Files;
 use ebbtide_run::run::{RunError, read_outcome, read_settings};
 use ebbtide_run::settings::{Draft, Problems, Settings, Strictness};
-use ebbtide_run::{Environment, Outcome, Record, journal};
+use ebbtide_run::{Environment, Outcome, Record, Status, journal};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
@@ -106,6 +106,11 @@ impl Finding {
         self.serialize(&mut serializer).expect("a finding is JSON, and memory takes it");
         text.push(b'\n');
         durable::replace_with(path, &text)
+    }
+
+    /// Whether it left all bounds.
+    pub fn has_diverged(&self) -> bool {
+        matches!(self.outcome.status, Status::Diverged { .. })
     }
 
     /// The settings it was trained with.

@@ -1,5 +1,7 @@
 //! The paper as a whole: tables, figures, and the settings behind every row.
 
+use std::path::{Path, PathBuf};
+
 use ebbtide::objective::Method;
 use ebbtide::target::NamedTarget;
 use ebbtide_run::settings::Settings;
@@ -50,6 +52,11 @@ impl Paper {
     /// The table of this name.
     pub fn table(&self, name: &str) -> Option<&Table> {
         self.tables.iter().find(|table| table.name == name)
+    }
+
+    /// Where the paper's runs are, in a folder of runs.
+    pub fn runs(runs: &Path) -> PathBuf {
+        runs.join("paper")
     }
 
     /// What a row asks for.

@@ -20,7 +20,7 @@ pub struct Selection {
 
 /// A name that none of the rows has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{place} no {what} `{given}`{}; there {}", suggestion(.nearest), listed(.known))]
+#[error("{place} no {what} `{given}`{}", help(.nearest, .known))]
 pub struct Unknown {
     place: String,
     what: &'static str,
@@ -29,12 +29,13 @@ pub struct Unknown {
     known: Vec<String>,
 }
 
-fn suggestion(nearest: &Option<String>) -> String {
-    nearest.as_ref().map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"))
-}
-
-fn listed(known: &[String]) -> String {
-    if known.len() == 1 { format!("is {}", known[0]) } else { format!("are {}", known.join(", ")) }
+fn help(nearest: &Option<String>, known: &[String]) -> String {
+    let listed =
+        if known.len() == 1 { format!("is {}", known[0]) } else { format!("are {}", known.join(", ")) };
+    match nearest {
+        Some(nearest) => format!("; did you mean `{nearest}`? There {listed}"),
+        None => format!("; there {listed}"),
+    }
 }
 
 impl Selection {
@@ -128,11 +129,11 @@ mod tests {
         let message = |selection: Selection| selection.rows(&paper).expect_err("unknown").to_string();
         assert_eq!(
             message(selection(&["funel"], &[], &[], &[])),
-            "the paper has no table or figure `funel`; did you mean `funnel`?; there are 125gmm, 25gmm, 40gmm, funnel, manywell, ablation, figure-1, figure-2, figure-3, contours"
+            "the paper has no table or figure `funel`; did you mean `funnel`? There are 125gmm, 25gmm, 40gmm, funnel, manywell, ablation, figure-1, figure-2, figure-3, contours"
         );
         assert_eq!(
             message(selection(&["funnel"], &[], &["pis-tlm"], &[])),
-            "funnel has no method `pis-tlm`; did you mean `tb-tlm`?; there are tb-fixed, tb-variance, tb-tlm, tb-tb"
+            "funnel has no method `pis-tlm`; did you mean `tb-tlm`? There are tb-fixed, tb-variance, tb-tlm, tb-tb"
         );
         assert_eq!(
             message(selection(&["manywell"], &[], &[], &[7])),

@@ -32,7 +32,7 @@ pub fn tasks<'a>(
     let task = |row: &'a Row, seed: u64| {
         let mut settings = paper.settings(row, seed);
         settings.config.iterations = iterations.unwrap_or(settings.config.iterations);
-        Task { row, seed, job: Job { folder: runs.join("paper").join(row.folder(seed)), settings } }
+        Task { row, seed, job: Job { folder: Paper::runs(runs).join(row.folder(seed)), settings } }
     };
     (0..seeds).flat_map(|seed| rows.iter().map(move |row| task(row, seed))).collect()
 }

@@ -72,26 +72,22 @@ fn text(out: &mut dyn Write, sections: &[Section]) -> io::Result<()> {
     writeln!(out, "{}", summary(sections))
 }
 
-/// Between columns.
-const GAP: usize = 2;
-
 fn text_block(out: &mut dyn Write, block: &Block) -> io::Result<()> {
     writeln!(out, "  {}", block.heading)?;
-    let label = block.lines.iter().map(|(label, _)| label.len()).max().unwrap_or(0);
-    let rows: Vec<(&str, [Vec<String>; 2])> =
-        block.lines.iter().map(|(label, cells)| (*label, text_lines(cells))).collect();
+    let rows: Vec<(String, [Vec<String>; 2])> = block.lines.iter().map(text_lines).collect();
+    let label = rows.iter().map(|(label, _)| label.chars().count()).max().unwrap_or(0);
+    // A place beyond the numbers is for marks and parentheses.
+    let headings: Vec<String> = block.columns.iter().map(|heading| format!("{heading} ")).collect();
     let width = |column: usize| {
         let own = rows.iter().flat_map(|(_, lines)| lines).filter_map(|line| line.get(column));
-        own.chain([&block.columns[column]]).map(|text| text.chars().count()).max().unwrap_or(0)
+        own.chain([&headings[column]]).map(|text| text.chars().count()).max().unwrap_or(0)
     };
-    let widths: Vec<usize> = (0..block.columns.len()).map(width).collect();
-    let mut line = |label_text: &str, texts: &[String]| {
-        let padded = texts.iter().zip(&widths).map(|(text, width)| format!("{text:>width$}"));
-        let joined: String = padded.map(|text| " ".repeat(GAP) + &text).collect();
-        writeln!(out, "{}", format!("  {label_text:<label$}{joined}").trim_end())
+    let widths: Vec<usize> = (0..headings.len()).map(width).collect();
+    let mut line = |first: &str, texts: &[String]| {
+        let joined: String =
+            texts.iter().zip(&widths).map(|(text, width)| format!(" {text:>width$}")).collect();
+        writeln!(out, "{}", format!("  {first:<label$}{joined}").trim_end())
     };
-    // Marks stand to the right of the numbers, and headings above the numbers.
-    let headings: Vec<String> = block.columns.iter().map(|heading| format!("{heading}  ")).collect();
     line("", &headings)?;
     for (label, [first, second]) in &rows {
         line(label, first)?;
@@ -105,20 +101,20 @@ fn text_block(out: &mut dyn Write, block: &Block) -> io::Result<()> {
     writeln!(out)
 }
 
-/// Ours and the published ones below; where nothing was run, the published ones alone.
-fn text_lines(cells: &[Option<Cell>]) -> [Vec<String>; 2] {
+/// Ours and the published ones below; where nothing was run, the published ones alone and one mark for all.
+fn text_lines((label, cells): &(&'static str, Vec<Option<Cell>>)) -> (String, [Vec<String>; 2]) {
     let each = |of: &dyn Fn(&Cell) -> String| -> Vec<String> {
         cells.iter().map(|cell| cell.as_ref().map_or_else(String::new, of)).collect()
     };
-    let below = |cell: &Cell| format!("({})", published(cell, "±"));
+    let below = each(&|cell| format!("({})", published(cell, "±")));
     if cells.iter().flatten().all(|cell| cell.verdict == Verdict::NotRun) {
-        return [each(&|cell| format!("{}{}", below(cell), cell.verdict.mark())), Vec::new()];
+        return (format!("{label} {}", Verdict::NotRun.mark()), [below, Vec::new()]);
     }
-    let above = |cell: &Cell| match cell.verdict {
-        Verdict::NotRun => format!("{} ", cell.verdict.mark()),
-        verdict => format!("{} {}", ours(cell, "±"), verdict.mark()),
-    };
-    [each(&above), each(&|cell| below(cell) + " ")]
+    let above = each(&|cell| match cell.verdict {
+        Verdict::NotRun | Verdict::Diverged => cell.verdict.mark().to_string(),
+        verdict => format!("{}{}", ours(cell, "±"), verdict.mark()),
+    });
+    ((*label).to_owned(), [above, below])
 }
 
 /// As wide as a note may be.

@@ -1,12 +1,12 @@
 //! `ebbtide paper show`: ours beside the published figures.
 
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
 use ebbtide_paper::block::sections;
-use ebbtide_paper::{Paper, Selection, write};
+use ebbtide_paper::{Paper, Selection, keep, write};
 
 use super::{Place, names};
 use crate::compare::Form;
@@ -50,13 +50,24 @@ Examples:
 impl Show {
     /// Prints tables, or writes pages.
     pub fn run(&self, runs: &Path) -> Result<ExitCode, Failure> {
-        let _ = runs;
         let paper = Paper::new();
+        if let Some(folder) = &self.into {
+            return self.keep(&paper, runs, folder);
+        }
         let selection = Selection { names: self.names.clone(), ..Selection::default() };
         let rows = selection.rows(&paper).map_err(|unknown| Failure::Usage(unknown.to_string()))?;
         let results = self.place.read(&paper);
         let sections = sections(&paper, &results, &rows);
         write::write(&mut io::stdout().lock(), &sections, self.form())?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn keep(&self, paper: &Paper, runs: &Path, folder: &Path) -> Result<ExitCode, Failure> {
+        let written = keep::leave(paper, &self.place.read(paper), runs, folder)?;
+        let mut out = io::stdout().lock();
+        for path in written {
+            writeln!(out, "{}", path.display())?;
+        }
         Ok(ExitCode::SUCCESS)
     }
 
