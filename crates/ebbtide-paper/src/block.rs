@@ -155,10 +155,9 @@ impl<'a> Block<'a> {
     /// Over how many seeds the means are, where there are any.
     fn seeds(&self) -> Option<String> {
         let counts = || self.cells().map(|cell| cell.seeds).filter(|seeds| *seeds > 0);
-        let plural = |seeds: usize| if seeds == 1 { "one seed".to_owned() } else { format!("{seeds} seeds") };
         match (counts().min()?, counts().max()?) {
             (1, 1) => Some("figures of one seed each".to_owned()),
-            (least, most) if least == most => Some(format!("means over {}", plural(most))),
+            (least, most) if least == most => Some(format!("means over {most} seeds")),
             (least, most) => Some(format!("means over {least} to {most} seeds")),
         }
     }
