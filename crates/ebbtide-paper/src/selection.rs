@@ -38,6 +38,9 @@ fn help(nearest: &Option<String>, known: &[String]) -> String {
     }
 }
 
+/// What rows are told apart by: its name, which are wanted, and which a row has.
+type Axis<'a> = (&'static str, &'a [String], fn(&Row) -> String);
+
 impl Selection {
     /// The rows that are meant, in the order of the paper.
     pub fn rows<'a>(&self, paper: &'a Paper) -> Result<Vec<&'a Row>, Unknown> {
@@ -47,14 +50,14 @@ impl Selection {
             names => format!("{} {}", names.join(" and "), if names.len() == 1 { "has" } else { "have" }),
         };
         let steps: Vec<String> = self.steps.iter().map(usize::to_string).collect();
-        let axes: [(&'static str, &[String], fn(&Row) -> String); 3] = [
+        let axes: [Axis; 3] = [
             ("target", &self.targets, |row| row.target.to_string()),
             ("method", &self.methods, |row| row.label.to_owned()),
             ("number of steps", &steps, |row| row.steps.to_string()),
         ];
         for (what, wanted, of) in axes {
             let known = distinct(rows.iter().map(|row| of(row)));
-            for given in wanted.iter().filter(|given| !known.contains(given)) {
+            if let Some(given) = wanted.iter().find(|given| !known.contains(given)) {
                 let near = nearest(given, known.iter().map(String::as_str)).map(str::to_owned);
                 let (place, given) = (place.clone(), given.clone());
                 return Err(Unknown { place, what, given, nearest: near, known });
