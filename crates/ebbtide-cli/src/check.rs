@@ -88,7 +88,7 @@ impl Check {
         }
         let mut tried: Vec<(&Settings, Estimate)> = Vec::new();
         let (mut seconds, mut largest) = (0.0, 0);
-        for job in &sweep.jobs {
+        for job in sweep.jobs.iter().map(|job| &job.settings) {
             let known = tried.iter().find(|(other, _)| job.difference(other, &["seed"]).is_none());
             let estimate = match known {
                 Some((_, estimate)) => *estimate,

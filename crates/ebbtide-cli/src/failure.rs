@@ -8,6 +8,8 @@ use ebbtide::metric::EvaluationError;
 use ebbtide::target::TargetError;
 use ebbtide::train::{ConfigError, TrainError};
 use ebbtide::trajectory::{SamplerError, ThreadsError};
+use ebbtide_paper::FindingError;
+use ebbtide_paper::keep::KeepError;
 use ebbtide_report::keep::ReportError;
 use ebbtide_report::portrait::PortraitError;
 use ebbtide_report::watch::WatchError;
@@ -15,6 +17,7 @@ use ebbtide_run::checkpoint::CheckpointError;
 use ebbtide_run::durable::FileError;
 use ebbtide_run::export::ExportError;
 use ebbtide_run::folder::FolderError;
+use ebbtide_run::job::JobError;
 use ebbtide_run::run::RunError;
 use ebbtide_run::settings::{Place, Problem, Problems};
 use miette::{Diagnostic, GraphicalReportHandler, LabeledSpan, NamedSource, Severity, SourceCode};
@@ -32,11 +35,17 @@ pub enum Failure {
     #[error(transparent)]
     Run(RunError),
     #[error(transparent)]
+    Job(JobError),
+    #[error(transparent)]
     Folder(#[from] FolderError),
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
     #[error(transparent)]
     File(#[from] FileError),
+    #[error(transparent)]
+    Finding(#[from] FindingError),
+    #[error(transparent)]
+    Keep(#[from] KeepError),
     #[error(transparent)]
     Export(#[from] ExportError),
     #[error(transparent)]
@@ -74,6 +83,15 @@ impl From<RunError> for Failure {
             RunError::Problems(problems) => Failure::Problems(problems),
             RunError::Config(error) => Failure::Config(error),
             error => Failure::Run(error),
+        }
+    }
+}
+
+impl From<JobError> for Failure {
+    fn from(error: JobError) -> Self {
+        match error {
+            JobError::Run(error) => error.into(),
+            error => Failure::Job(error),
         }
     }
 }

@@ -10,6 +10,8 @@ mod failure;
 mod final_table;
 mod find;
 mod interrupt;
+mod jobs;
+mod paper;
 mod parse;
 mod report;
 mod sample;
@@ -45,6 +47,7 @@ Examples:
   ebbtide resume runs/2026-11-16-25gmm-tb-tb-T5-s0
   ebbtide sample runs/2026-11-16-25gmm-tb-tb-T5-s0 -n 100000 -o samples.npy
   ebbtide compare runs/
+  ebbtide paper show funnel
 
 Exit codes:
   0  done            1  an error       2  wrong usage or configuration
@@ -68,6 +71,8 @@ enum Command {
     Watch(watch::Watch),
     /// Run a grid of targets, methods, steps and seeds
     Sweep(sweep::SweepCommand),
+    /// Reproduce the paper: its tables and figures, by name
+    Paper(paper::PaperCommand),
     /// Print a whole configuration, commented, ready to edit
     Config(config::Config),
     /// Check a configuration or a sweep, and estimate time and memory
@@ -93,6 +98,7 @@ fn main() -> ExitCode {
         Command::Report(report) => report.run(&runs),
         Command::Watch(watch) => watch.run(&runs),
         Command::Sweep(sweep) => sweep.run(&runs),
+        Command::Paper(paper) => paper.run(&runs),
         Command::Config(config) => config.run(),
         Command::Check(check) => check.run(&runs),
         Command::Targets => targets::list(),

@@ -5,23 +5,18 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use ebbtide::trajectory::Threads;
 use ebbtide_report::page::{self, Life};
-use ebbtide_run::Status;
 use ebbtide_run::compare::{Gathered, group};
 use ebbtide_run::durable;
-use ebbtide_run::folder::{Files, FolderError};
+use ebbtide_run::folder::Files;
+use ebbtide_run::job::JobState;
 use ebbtide_run::pool;
-use ebbtide_run::run::RunError;
-use ebbtide_run::settings::Settings;
-use ebbtide_run::sweep::{JobError, JobState, Shard, Sweep};
+use ebbtide_run::sweep::{Shard, Sweep};
 
 use crate::asked::read;
 use crate::compare::{Form, tell_unreadable, write_groups, write_runs};
-use crate::display::Display;
 use crate::failure::{Failure, say, settle};
-use crate::interrupt::{INTERRUPTED, Interrupt};
-use crate::train::leave_report;
+use crate::jobs::Jobs;
 
 /// What to run.
 #[derive(Args)]
@@ -71,14 +66,6 @@ With Slurm:
 A run that diverged is an outcome like any other: the code is 0 when all runs of the shard are done or at work
 elsewhere, 130 when interrupted, 1 when some failed.";
 
-/// What a job came to.
-enum Done {
-    Ended(Status),
-    /// Done before or meanwhile, or at work elsewhere.
-    Skipped,
-    Failed(JobError),
-}
-
 impl SweepCommand {
     /// Runs what is not done yet, and prints a table of all.
     pub fn run(&self, runs: &Path) -> Result<ExitCode, Failure> {
@@ -99,58 +86,10 @@ impl SweepCommand {
     fn work(&self, sweep: &Sweep) -> Result<ExitCode, Failure> {
         sweep.prepare()?;
         let shard = self.shard.unwrap_or(Shard::ALL);
-        let display = Display::new(self.quiet);
-        let interrupt = Interrupt::listen(&display)?;
-        let (mut jobs, mut errors, mut all, mut done) = (Vec::new(), Vec::new(), 0, 0);
-        for (_, job) in sweep.jobs.iter().enumerate().filter(|(place, _)| shard.has(*place)) {
-            all += 1;
-            match sweep.state(job) {
-                Ok(JobState::Done) => done += 1,
-                Ok(_) => jobs.push((display.observe(&job.name()), job)),
-                Err(error) => errors.push(error),
-            }
-        }
-        if done > 0 {
-            display.remark(&format!("{done} of {all} runs are done already"));
-        }
+        let mine = sweep.jobs.iter().enumerate().filter(|(place, _)| shard.has(*place));
         let workers = self.workers.or(sweep.workers).unwrap_or_else(pool::cores);
-        let results = pool::work(jobs, workers, |(mut observer, job): (_, &Settings)| {
-            if interrupt.stop().asked() {
-                return Done::Skipped;
-            }
-            match sweep.run(job, interrupt.stop(), &mut observer) {
-                Ok(Some(outcome)) => {
-                    if let Ok(threads) = Threads::new(1) {
-                        leave_report(&sweep.place(job), &threads, &mut observer);
-                    }
-                    Done::Ended(outcome.status)
-                }
-                Ok(None) => Done::Skipped,
-                Err(JobError::Run(RunError::Folder(FolderError::InUse { path }))) => {
-                    display.remark(&format!("{} is at work elsewhere: left alone", path.display()));
-                    Done::Skipped
-                }
-                Err(error) => Done::Failed(error),
-            }
-        });
-        display.finish();
-        let mut interrupted = interrupt.stop().asked();
-        for result in results {
-            match result {
-                Done::Failed(error) => errors.push(error),
-                Done::Ended(status) => interrupted |= status == Status::Interrupted,
-                Done::Skipped => {}
-            }
-        }
-        errors.iter().for_each(|error| say(&format!("error: {error}")));
-        if interrupted {
-            say("interrupted; to go on, the same command");
-        }
-        match (errors.len(), interrupted) {
-            (0, false) => Ok(ExitCode::SUCCESS),
-            (0, true) => Ok(ExitCode::from(INTERRUPTED)),
-            (failed, _) => Err(Failure::Several { failed, all }),
-        }
+        let jobs = Jobs { jobs: mine.map(|(_, job)| job).collect(), workers, quiet: self.quiet };
+        jobs.work(|_| Ok(()))
     }
 
     /// All runs of the sweep that there are, by whomever, into results.csv, runs.csv and report.html and onto standard output.
@@ -167,7 +106,7 @@ impl SweepCommand {
             durable::replace_with(&Files(&sweep.folder).report(), page.as_bytes())?;
             write_groups(&mut io::stdout().lock(), &groups, self.form)?;
         }
-        let left = sweep.jobs.iter().filter(|job| !matches!(sweep.state(job), Ok(JobState::Done))).count();
+        let left = sweep.jobs.iter().filter(|job| !matches!(job.state(), Ok(JobState::Done))).count();
         if left > 0 {
             say(&format!("{left} of {} runs are not done", sweep.jobs.len()));
         }

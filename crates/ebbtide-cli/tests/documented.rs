@@ -77,6 +77,7 @@ fn every_example_of_every_help_works() {
         "report",
         "watch",
         "sweep",
+        "paper",
         "config",
         "check",
         "completions",
@@ -84,6 +85,11 @@ fn every_example_of_every_help_works() {
     ] {
         let found = examples(&told(place.command(&[command, "--help"])).out);
         assert!(!found.is_empty(), "{command} --help has no example");
+        all.extend(found);
+    }
+    for command in ["list", "run", "show"] {
+        let found = examples(&told(place.command(&["paper", command, "--help"])).out);
+        assert!(!found.is_empty(), "paper {command} --help has no example");
         all.extend(found);
     }
     assert!(all.len() > 20, "{all:?}");

@@ -18,15 +18,16 @@
 //!
 //! [`portrait`] → figures → [`page`] → [`keep`], [`watch`], with charts drawn as SVG underneath.
 
-mod chart;
+pub mod chart;
 mod figure;
 mod histogram;
 pub mod keep;
-mod landscape;
+pub mod landscape;
 pub mod page;
 pub mod portrait;
 mod raster;
 pub mod watch;
 
 pub use chart::Chart;
+pub use figure::look::look;
 pub use figure::samples::Pair;

@@ -14,7 +14,7 @@ use ebbtide_run::folder::{Files, is_at_work};
 use ebbtide_run::journal;
 use ebbtide_run::number::number;
 use ebbtide_run::run::{RunError, read_outcome, read_settings};
-use ebbtide_run::settings::{Preset, Settings};
+use ebbtide_run::settings::Settings;
 use ebbtide_run::trained::{Trained, Which};
 use ebbtide_run::{Environment, Figures, Outcome, Record, Status};
 
@@ -277,6 +277,7 @@ mod tests {
     use ebbtide::objective::Method;
     use ebbtide::target::NamedTarget;
     use ebbtide::train::Trainer;
+    use ebbtide_run::settings::Preset;
 
     use super::*;
     use crate::page;

@@ -14,7 +14,7 @@ use ebbtide_report::portrait::Stage;
 use ebbtide_report::watch::{Watch, WatchError};
 use ebbtide_run::Stop;
 use ebbtide_run::run::Run;
-use ebbtide_run::settings::{Preset, Settings};
+use ebbtide_run::settings::Preset;
 use tempfile::TempDir;
 
 fn threads() -> Threads {

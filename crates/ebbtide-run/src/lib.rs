@@ -3,7 +3,7 @@
 //! [`ebbtide`] trains and knows no files; this crate keeps what it does. Nothing in here prints: whoever wants to
 //! show how a run is going is an [`Observer`].
 //!
-//! [`settings`] → [`run`] → [`trained`], [`reading`], [`compare`], [`sweep`], [`export`]
+//! [`settings`] → [`run`] → [`trained`], [`reading`], [`compare`], [`job`], [`sweep`], [`export`]
 //!
 //! with [`folder`], [`checkpoint`], [`journal`] and [`durable`] underneath.
 
@@ -16,6 +16,7 @@ pub mod estimate;
 mod event;
 pub mod export;
 pub mod folder;
+pub mod job;
 pub mod journal;
 mod log;
 pub mod number;

@@ -5,17 +5,13 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use ebbtide::trajectory::Threads;
-
-use crate::compare::{Found, Gathered, gather, is_done};
+use crate::compare::{Gathered, gather};
 use crate::durable::FileError;
-use crate::folder::{Folder, FolderError, is_run};
-use crate::run::{Run, RunError, may_change, read_outcome, read_settings};
+use crate::folder::is_run;
+use crate::job::Job;
 use crate::settings::{
-    Difference, Draft, Entry, Mismatch, Place, Problem, Problems, Settings, Source, Strictness, Value,
-    entries, nearest,
+    Draft, Entry, Mismatch, Place, Problem, Problems, Settings, Source, Strictness, Value, entries, nearest,
 };
-use crate::{Observer, Outcome, Stop};
 
 /// A grid of runs.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,7 +21,7 @@ pub struct Sweep {
     /// How many at once, if the file says so.
     pub workers: Option<usize>,
     /// All of them, in order: targets, then methods, then steps, then seeds.
-    pub jobs: Vec<Settings>,
+    pub jobs: Vec<Job>,
 }
 
 /// One of several equal parts of a sweep: `2/8` is the second of eight.
@@ -63,48 +59,11 @@ impl FromStr for Shard {
     }
 }
 
-/// Why a job of a sweep could not be done.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum JobError {
-    /// The run failed.
-    #[error(transparent)]
-    Run(#[from] RunError),
-    /// The sweep was changed after the job began.
-    #[error(
-        "{} was begun with {} = {}, and the sweep now asks for {}; choose another folder for the changed sweep, or remove that run",
-        path.display(), difference.key, difference.theirs, difference.ours
-    )]
-    Changed {
-        /// The job's folder.
-        path: PathBuf,
-        /// The setting.
-        difference: Difference,
-    },
-}
-
-impl From<FolderError> for JobError {
-    fn from(error: FolderError) -> Self {
-        JobError::Run(error.into())
-    }
-}
-
 const KEYS: [&str; 6] = ["folder", "workers", "targets", "methods", "steps", "seeds"];
 
 /// What the grid decides for each run, and where.
 const AXES: [(&str, &str); 4] =
     [("target", "targets"), ("method", "methods"), ("steps", "steps"), ("seed", "seeds")];
-
-/// How far a job is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum JobState {
-    /// It has not begun.
-    New,
-    /// It has begun, and is not over.
-    Begun,
-    /// All its iterations are done, or it diverged.
-    Done,
-}
 
 impl Sweep {
     /// Reads a sweep from TOML and checks all of its runs. `name` is the file's, for messages and the default folder, which is in
@@ -129,52 +88,15 @@ impl Sweep {
             }
         }
         reading.finish()?;
+        let jobs = jobs.into_iter().map(|settings| Job { folder: folder.join(settings.name()), settings });
+        let jobs = jobs.collect();
         Ok(Self { folder, workers, jobs })
-    }
-
-    /// Where a job is kept.
-    pub fn place(&self, job: &Settings) -> PathBuf {
-        self.folder.join(job.name())
-    }
-
-    /// How far a job is, and that it is still the one that was begun. A longer one is the same; how closely a run is
-    /// watched stays as it was when it began.
-    pub fn state(&self, job: &Settings) -> Result<JobState, JobError> {
-        let path = self.place(job);
-        if !is_run(&path) {
-            return Ok(JobState::New);
-        }
-        let begun = read_settings(&path)?;
-        if let Some(difference) = job.difference(&begun, &may_change(job)) {
-            return Err(JobError::Changed { path, difference });
-        }
-        let outcome = read_outcome(&path).map_err(RunError::from)?;
-        let done = is_done(&Found { folder: path, settings: job.clone(), outcome });
-        Ok(if done { JobState::Done } else { JobState::Begun })
-    }
-
-    /// Does a job from its beginning, or from where it was; `None` if it was done meanwhile.
-    pub fn run(
-        &self,
-        job: &Settings,
-        stop: &Stop,
-        observer: &mut dyn Observer,
-    ) -> Result<Option<Outcome>, JobError> {
-        let threads = Threads::new(1).map_err(RunError::from)?;
-        // Only who has the folder can tell how far the job is.
-        let folder = Folder::at(&self.place(job))?;
-        let run = match self.state(job)? {
-            JobState::Done => return Ok(None),
-            JobState::New => Run::begin_in(folder, job.clone(), &threads)?,
-            JobState::Begun => Run::resume_in(folder, Some(job.config.iterations), &threads)?,
-        };
-        Ok(Some(run.go(stop, observer)?))
     }
 
     /// All runs of the sweep that have begun, by whomever.
     pub fn gather(&self) -> Gathered {
         let begun: Vec<PathBuf> =
-            self.jobs.iter().map(|job| self.place(job)).filter(|path| is_run(path)).collect();
+            self.jobs.iter().map(|job| job.folder.clone()).filter(|path| is_run(path)).collect();
         gather(&begun)
     }
 

@@ -7,6 +7,7 @@ pub type Point = (f64, f64);
 
 /// Something drawn between the axes, in the units of the axes.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)] // of the fields, whose names say it
 pub enum Mark {
     /// A line through points; it breaks where one is not finite.
     Line { points: Vec<Point>, colour: Colour, stroke: Stroke },

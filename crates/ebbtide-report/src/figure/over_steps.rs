@@ -1,11 +1,11 @@
 //! Several runs: bounds and distances against the number of steps, a line for each method; of one number of steps, method beside
 //! method.
 
-use ebbtide::objective::Method;
 use ebbtide::target::NamedTarget;
 use ebbtide_run::compare::{Group, Mean};
 
-use crate::chart::{Chart, Colour, Form, Mark, Scale, Symbol, Tick, Tip, number};
+use super::look::look;
+use crate::chart::{Chart, Colour, Form, Mark, Scale, Tick, Tip, number};
 
 /// What a chart shows of each group.
 struct Metric {
@@ -50,22 +50,6 @@ const METRICS: [Metric; 4] = [
         perfect: |_| None,
     },
 ];
-
-/// The look of a method: colours go by what is learned, symbols by the objective too.
-fn look(method: &str) -> (Colour, Symbol) {
-    const LOOKS: [(Method, Colour, Symbol); 8] = [
-        (Method::TbFixed, Colour::GOLD, Symbol::Triangle),
-        (Method::TbVariance, Colour::GREEN, Symbol::Square),
-        (Method::TbTlm, Colour::PURPLE, Symbol::Diamond),
-        (Method::TbTb, Colour::BLUE, Symbol::Disc),
-        (Method::PisFixed, Colour::GOLD, Symbol::Plus),
-        (Method::PisVariance, Colour::GREEN, Symbol::Box),
-        (Method::PisTlm, Colour::PURPLE, Symbol::Cross),
-        (Method::PisVarGrad, Colour::BLUE, Symbol::Ring),
-    ];
-    let found = LOOKS.iter().find(|(known, _, _)| known.name() == method);
-    found.map_or((Colour::VERMILION, Symbol::Diamond), |(_, colour, symbol)| (*colour, *symbol))
-}
 
 /// A chart for each figure that the groups of one target have.
 pub fn charts(groups: &[&Group]) -> Vec<Chart> {

@@ -78,11 +78,12 @@ impl Page {
 }
 
 /// A section of these parts; without any, an empty one.
-fn section(id: &'static str, parts: Option<Markup>) -> Section {
+pub fn section(id: &'static str, parts: Option<Markup>) -> Section {
     Section { id, html: parts.map_or_else(String::new, Markup::into_string) }
 }
 
-fn figure(chart: &Chart) -> Markup {
+/// A chart with its caption.
+pub fn figure(chart: &Chart) -> Markup {
     html! {
         figure id=(chart.name) {
             (PreEscaped(chart.for_page()))
@@ -91,6 +92,7 @@ fn figure(chart: &Chart) -> Markup {
     }
 }
 
-fn figures(class: &str, charts: &[Chart]) -> Markup {
+/// Charts side by side, in the manner of a class of the style: `charts`, `small`, `strip`.
+pub fn figures(class: &str, charts: &[Chart]) -> Markup {
     html! { div class=(class) { @for chart in charts { (figure(chart)) } } }
 }

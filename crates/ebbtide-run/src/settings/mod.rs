@@ -95,6 +95,19 @@ impl Settings {
         self.target.build().into()
     }
 
+    /// Every setting with its value in TOML, those first that the others are presets of. As lines `key = value` they are a
+    /// configuration again.
+    pub fn entries(&self) -> Vec<(&'static str, String)> {
+        let heads = [
+            ("target", setting::quoted(self.target.name())),
+            ("preset", setting::quoted(self.preset.name())),
+            ("method", setting::quoted(self.method_name())),
+            ("steps", self.steps().to_string()),
+        ];
+        let rest = SETTINGS.iter().map(|setting| (setting.key, (setting.write)(self)));
+        heads.into_iter().chain(rest).collect()
+    }
+
     /// The first setting in which the two differ, but for those in `except`.
     pub fn difference(&self, other: &Self, except: &[&str]) -> Option<Difference> {
         self.differences(other, except).next()

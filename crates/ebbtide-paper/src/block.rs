@@ -1,0 +1,178 @@
+//! A block: cells laid out as the paper prints them, methods down, steps across.
+
+use ebbtide::target::NamedTarget;
+use ebbtide_run::compare::Mean;
+
+use crate::published::Estimate;
+use crate::results::Results;
+use crate::{Cell, Metric, Paper, Row, Table, Verdict};
+
+/// A part of a table that is printed by itself: one target and metric, or the whole ablation.
+#[derive(Clone, Debug)]
+pub struct Block<'a> {
+    /// What it is of.
+    pub heading: String,
+    /// What stands above the columns.
+    pub columns: Vec<String>,
+    /// What stands in them. A place that nothing was published for is empty.
+    pub lines: Vec<(&'static str, Vec<Option<Cell<'a>>>)>,
+    /// What exact draws have, published and measured here.
+    pub floor: Option<(Estimate, Option<Mean>)>,
+    /// What a reader should know before comparing.
+    pub remark: Option<&'static str>,
+}
+
+/// The rows of a table that were asked for, block by block.
+#[derive(Clone, Debug)]
+pub struct Section<'a> {
+    /// Which table.
+    pub table: &'a Table,
+    /// Its blocks.
+    pub blocks: Vec<Block<'a>>,
+}
+
+const UNTRAINED: &str = "Most published EUBOs of pis rows with a fixed destruction process, and many of the others, sit at or near the value of the untrained sampler, KL(target ‖ N(0, 5 I)) = 8.65 for 25GMM, 12.98 for 125GMM and 103.9 for 40GMM: those are not something to reproduce.";
+const HEAVY: &str =
+    "On Hard Funnel the W2 of exact draws against exact draws is 24.24 ± 4.20, so W2 says nothing there.";
+
+/// Lays out these rows, table by table.
+pub fn sections<'a>(paper: &'a Paper, results: &Results, rows: &[&'a Row]) -> Vec<Section<'a>> {
+    let section = |table: &'a Table| {
+        let own: Vec<&'a Row> = rows.iter().copied().filter(|row| row.table == table.name).collect();
+        let blocks = match (own.is_empty(), table.is_ablation()) {
+            (true, _) => Vec::new(),
+            (false, true) => vec![ablation(paper, results, &own)],
+            (false, false) => appendix(paper, results, table, &own),
+        };
+        (!blocks.is_empty()).then_some(Section { table, blocks })
+    };
+    paper.tables.iter().filter_map(section).collect()
+}
+
+fn appendix<'a>(paper: &Paper, results: &Results, table: &Table, rows: &[&'a Row]) -> Vec<Block<'a>> {
+    let mut blocks = Vec::new();
+    for &target in table.targets {
+        let own: Vec<&Row> = rows.iter().copied().filter(|row| row.target == target).collect();
+        if own.is_empty() {
+            continue;
+        }
+        for metric in Metric::ALL {
+            blocks.push(over_steps(paper, results, table, (target, metric), &own));
+        }
+    }
+    blocks
+}
+
+fn over_steps<'a>(
+    paper: &Paper,
+    results: &Results,
+    table: &Table,
+    (target, metric): (NamedTarget, Metric),
+    rows: &[&'a Row],
+) -> Block<'a> {
+    let mut steps: Vec<usize> = rows.iter().map(|row| row.steps).collect();
+    steps.sort_unstable();
+    steps.dedup();
+    let mut labels: Vec<&'static str> = rows.iter().map(|row| row.label).collect();
+    labels.dedup();
+    let cell = |label: &str, steps: usize| {
+        let row = rows.iter().find(|row| row.label == label && row.steps == steps)?;
+        Some(Cell::new(paper, results, row, metric))
+    };
+    let line = |label: &'static str| (label, steps.iter().map(|&steps| cell(label, steps)).collect());
+    let gap = if metric != Metric::W2 && target.build().log_z() != Some(0.0) { " gap to log Z" } else { "" };
+    let floor = table.floors.iter().find(|(own, _)| *own == target && metric == Metric::W2);
+    let remark = match (metric, target) {
+        (Metric::W2, NamedTarget::HardFunnel) => Some(HEAVY),
+        (Metric::Eubo, _) if labels.iter().any(|label| label.starts_with("pis")) => Some(UNTRAINED),
+        _ => None,
+    };
+    Block {
+        heading: format!("{}, {}{gap} ({})", target.title(), metric.title(), metric.direction()),
+        columns: steps.iter().map(|steps| format!("T = {steps}")).collect(),
+        lines: labels.into_iter().map(line).collect(),
+        floor: floor.map(|(_, published)| (*published, measured_floor(paper, results, target))),
+        remark,
+    }
+}
+
+/// W2 of exact draws as our own runs measured it.
+fn measured_floor(paper: &Paper, results: &Results, target: NamedTarget) -> Option<Mean> {
+    let rows = paper.rows().filter(|row| row.target == target);
+    let findings = rows.flat_map(|row| results.of(row));
+    let floors = findings.filter_map(|finding| Some((finding.outcome.seed, finding.outcome.w2_floor?)));
+    // Runs of one seed draw the same points.
+    let mut by_seed: Vec<(u64, f64)> = floors.collect();
+    by_seed.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    by_seed.dedup();
+    Mean::of(&by_seed.into_iter().map(|(_, floor)| floor).collect::<Vec<_>>())
+}
+
+fn ablation<'a>(paper: &Paper, results: &Results, rows: &[&'a Row]) -> Block<'a> {
+    let line = |row: &&'a Row| {
+        let cells = Metric::ALL.map(|metric| Some(Cell::new(paper, results, row, metric)));
+        (row.label, cells.to_vec())
+    };
+    Block {
+        heading: "40GMM, T = 5".to_owned(),
+        columns: Metric::ALL.map(|metric| format!("{} ({})", metric.title(), metric.direction())).to_vec(),
+        lines: rows.iter().map(line).collect(),
+        floor: None,
+        remark: None,
+    }
+}
+
+impl<'a> Block<'a> {
+    /// All its cells, row by row.
+    pub fn cells(&self) -> impl Iterator<Item = &Cell<'a>> {
+        self.lines.iter().flat_map(|(_, cells)| cells.iter().flatten())
+    }
+
+    /// What the means do not tell, with the places of each.
+    pub fn notes(&self) -> Vec<String> {
+        let mut places: Vec<(&str, String, Vec<usize>)> = Vec::new();
+        for cell in self.cells() {
+            for note in cell.notes() {
+                let own =
+                    |place: &&mut (&str, String, Vec<usize>)| place.0 == cell.row.label && place.1 == note;
+                match places.iter_mut().find(own) {
+                    Some((_, _, steps)) => steps.push(cell.row.steps),
+                    None => places.push((cell.row.label, note, vec![cell.row.steps])),
+                }
+            }
+        }
+        let is_ablation = self.cells().any(|cell| cell.row.is_ablation);
+        let line = |(label, note, steps): (&str, String, Vec<usize>)| match is_ablation {
+            true => format!("{label}: {note}"),
+            false => {
+                let steps: Vec<String> = steps.iter().map(usize::to_string).collect();
+                format!("{label}, T = {}: {note}", steps.join(", "))
+            }
+        };
+        places.into_iter().map(line).chain(self.seeds()).collect()
+    }
+
+    /// Over how many seeds the means are, where there are any.
+    fn seeds(&self) -> Option<String> {
+        let counts = || self.cells().map(|cell| cell.seeds).filter(|seeds| *seeds > 0);
+        match (counts().min()?, counts().max()?) {
+            (1, 1) => Some("figures of one seed each".to_owned()),
+            (least, most) if least == most => Some(format!("means over {most} seeds")),
+            (least, most) => Some(format!("means over {least} to {most} seeds")),
+        }
+    }
+}
+
+/// All cells of some sections.
+pub fn cells<'s, 'a>(sections: &'s [Section<'a>]) -> impl Iterator<Item = &'s Cell<'a>> {
+    sections.iter().flat_map(|section| &section.blocks).flat_map(Block::cells)
+}
+
+/// How many cells got each verdict: `reproduced 31, better 12, …`.
+pub fn summary(sections: &[Section]) -> String {
+    let count = |verdict: &Verdict| {
+        let count = cells(sections).filter(|cell| cell.verdict == *verdict).count();
+        format!("{} {count}", verdict.words())
+    };
+    Verdict::ALL.iter().map(count).collect::<Vec<_>>().join(", ")
+}

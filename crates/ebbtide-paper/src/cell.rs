@@ -1,0 +1,114 @@
+//! A cell: a published figure, and ours.
+
+use ebbtide_run::Status;
+use ebbtide_run::compare::Mean;
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+
+use crate::amount::thousands;
+use crate::published::Published;
+use crate::results::Results;
+use crate::{Metric, Paper, Row, Verdict};
+
+/// One figure of a table beside what was found.
+#[derive(Clone, Debug)]
+pub struct Cell<'a> {
+    /// Whose figure.
+    pub row: &'a Row,
+    /// Which.
+    pub metric: Metric,
+    /// Ours: the mean over seeds that did not diverge.
+    pub ours: Option<Mean>,
+    /// How many those are.
+    pub seeds: usize,
+    /// How many diverged.
+    pub diverged: usize,
+    /// The fewest iterations of any seed, and how many the row asks for, if those are more.
+    pub shorter: Option<(u64, u64)>,
+    /// How the two stand.
+    pub verdict: Verdict,
+}
+
+impl<'a> Cell<'a> {
+    /// The figure of a row beside what was found.
+    pub fn new(paper: &Paper, results: &Results, row: &'a Row, metric: Metric) -> Self {
+        let outcomes = || results.of(row).iter().map(|finding| &finding.outcome);
+        let stayed = || outcomes().filter(|outcome| !matches!(outcome.status, Status::Diverged { .. }));
+        let (seeds, diverged) = (stayed().count(), outcomes().count() - stayed().count());
+        // A mean over some of the seeds would flatter the others.
+        let values: Option<Vec<f64>> = stayed().map(|outcome| metric.of(outcome)).collect();
+        let ours = values.and_then(|values| Mean::of(&values));
+        let asked = paper.settings(row, 0).config.iterations;
+        let fewest = stayed().map(|outcome| outcome.iterations).min();
+        let verdict = match (ours, seeds, diverged) {
+            (Some(ours), ..) => Verdict::on(metric, ours.mean, row.published(metric)),
+            (None, 0, 0) => Verdict::NotRun,
+            (None, 0, _) => Verdict::Diverged,
+            // A bound that is not finite is as far away as can be; a distance is only missing.
+            (None, ..) => {
+                if metric == Metric::W2 {
+                    Verdict::NotRun
+                } else {
+                    Verdict::Worse
+                }
+            }
+        };
+        let shorter = fewest.filter(|fewest| *fewest < asked).map(|fewest| (fewest, asked));
+        Self { row, metric, ours, seeds, diverged, shorter, verdict }
+    }
+
+    /// What the paper prints.
+    pub fn published(&self) -> Published {
+        self.row.published(self.metric)
+    }
+
+    /// What the mean does not tell.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.diverged > 0 {
+            let published = match (self.published(), self.verdict) {
+                (Published::Diverged, _) => "; the paper's diverged too",
+                (_, Verdict::Diverged) => "; the paper's did not",
+                _ => "",
+            };
+            notes.push(format!(
+                "{} of {} seeds diverged{published}",
+                self.diverged,
+                self.seeds + self.diverged
+            ));
+        } else if self.published() == Published::Diverged && self.seeds > 0 {
+            notes.push("the paper's diverged".to_owned());
+        }
+        if let Some((done, asked)) = self.shorter {
+            notes.push(format!("{} of {} iterations", thousands(done), thousands(asked)));
+        }
+        notes
+    }
+}
+
+/// A flat object; what is only there now and then comes last.
+impl Serialize for Cell<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (row, published) = (self.row, self.published().figure());
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("table", row.table)?;
+        map.serialize_entry("target", row.target.name())?;
+        map.serialize_entry("method", row.label)?;
+        map.serialize_entry("steps", &row.steps)?;
+        map.serialize_entry("metric", self.metric.name())?;
+        map.serialize_entry("published", &published.map(|figure| figure.mean))?;
+        map.serialize_entry("published_std", &published.map(|figure| figure.deviation))?;
+        map.serialize_entry("ours", &self.ours.map(|ours| ours.mean))?;
+        map.serialize_entry("ours_std", &self.ours.and_then(|ours| ours.deviation))?;
+        map.serialize_entry("seeds", &self.seeds)?;
+        map.serialize_entry("diverged", &self.diverged)?;
+        map.serialize_entry("status", self.verdict.name())?;
+        if let Some((done, _)) = self.shorter {
+            map.serialize_entry("iterations", &done)?;
+        }
+        if self.verdict == Verdict::Diverged {
+            map.serialize_entry("published_diverged", &(self.published() == Published::Diverged))?;
+        }
+        map.end()
+    }
+}

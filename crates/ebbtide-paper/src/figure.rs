@@ -1,0 +1,124 @@
+//! The paper's figures: which rows they are drawn from.
+
+use ebbtide::objective::{GenerationObjective, Method};
+use ebbtide::target::NamedTarget;
+
+use crate::Row;
+
+/// A figure of the paper.
+#[derive(Clone, Copy, Debug)]
+pub struct Figure {
+    /// What it is called here.
+    pub name: &'static str,
+    /// Its number in the paper.
+    pub number: usize,
+    /// What it is about.
+    pub about: &'static str,
+    /// What it shows.
+    pub shows: Shows,
+}
+
+/// What a figure shows.
+#[derive(Clone, Copy, Debug)]
+pub enum Shows {
+    /// ELBO over the number of steps, a panel for each target and kind of method.
+    Curves(&'static [Panel]),
+    /// First two coordinates of samples.
+    Samples {
+        /// Of what.
+        target: NamedTarget,
+        /// In how many steps, a strip for each.
+        steps: &'static [usize],
+        /// Learned how.
+        methods: &'static [Method],
+    },
+    /// Contours of densities.
+    Contours(&'static [NamedTarget]),
+}
+
+/// A panel of curves: a target, and how generation learns.
+#[derive(Clone, Copy, Debug)]
+pub struct Panel {
+    /// What is sampled.
+    pub target: NamedTarget,
+    /// The generation objective of its methods.
+    pub objective: GenerationObjective,
+}
+
+impl Panel {
+    const fn new(target: NamedTarget, objective: GenerationObjective) -> Self {
+        Self { target, objective }
+    }
+
+    /// Whether a row is on one of its lines.
+    pub fn has(&self, row: &Row) -> bool {
+        row.target == self.target && row.method.generation() == self.objective && !row.is_ablation
+    }
+}
+
+const BALANCE: GenerationObjective = GenerationObjective::TrajectoryBalance;
+
+/// All figures that there is something to draw for.
+pub const FIGURES: [Figure; 4] = [
+    Figure {
+        name: "figure-1",
+        number: 1,
+        about: "ELBO over the number of steps on Gaussian mixtures",
+        shows: Shows::Curves(&[
+            Panel::new(NamedTarget::Gmm25, BALANCE),
+            Panel::new(NamedTarget::DistortedGmm25, BALANCE),
+            Panel::new(NamedTarget::Gmm40, BALANCE),
+            Panel::new(NamedTarget::Gmm40, GenerationObjective::ReverseKl),
+        ]),
+    },
+    Figure {
+        name: "figure-2",
+        number: 2,
+        about: "ELBO over the number of steps on 125GMM, funnels and wells",
+        shows: Shows::Curves(&[
+            Panel::new(NamedTarget::Gmm125, BALANCE),
+            Panel::new(NamedTarget::EasyFunnel, BALANCE),
+            Panel::new(NamedTarget::HardFunnel, BALANCE),
+            Panel::new(NamedTarget::DistortedManywell, BALANCE),
+        ]),
+    },
+    Figure {
+        name: "figure-3",
+        number: 3,
+        about: "samples of Hard Funnel, first two coordinates",
+        shows: Shows::Samples {
+            target: NamedTarget::HardFunnel,
+            steps: &[5, 10],
+            methods: &[Method::TbFixed, Method::TbVariance, Method::TbTb],
+        },
+    },
+    Figure {
+        name: "contours",
+        number: 5,
+        about: "contours of the two-dimensional mixtures",
+        shows: Shows::Contours(&[
+            NamedTarget::Gmm25,
+            NamedTarget::SlightlyDistortedGmm25,
+            NamedTarget::DistortedGmm25,
+            NamedTarget::Gmm40,
+        ]),
+    },
+];
+
+impl Figure {
+    /// What it is in the paper.
+    pub fn title(&self) -> String {
+        format!("Figure {}: {}", self.number, self.about)
+    }
+
+    /// Whether it is drawn from a row.
+    pub fn has(&self, row: &Row) -> bool {
+        match self.shows {
+            Shows::Curves(panels) => panels.iter().any(|panel| panel.has(row)),
+            Shows::Samples { target, steps, methods } => {
+                row.target == target && steps.contains(&row.steps) && methods.contains(&row.method)
+            }
+            Shows::Contours(_) => false,
+        }
+    }
+}

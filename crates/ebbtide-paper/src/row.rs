@@ -1,0 +1,63 @@
+//! A row: a sampler that the paper trained, and what it prints of it.
+
+use std::path::PathBuf;
+
+use ebbtide::objective::Method;
+use ebbtide::target::NamedTarget;
+use ebbtide_run::settings::Settings;
+
+use crate::Metric;
+use crate::published::Published;
+
+/// One sampler of a table, whatever its seed.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// The table's name.
+    pub table: &'static str,
+    /// What it is called within the table: the method, or what an ablation changed.
+    pub label: &'static str,
+    /// What is sampled.
+    pub target: NamedTarget,
+    /// How it learns.
+    pub method: Method,
+    /// Steps of a trajectory.
+    pub steps: usize,
+    /// What the paper prints, in the order of [`Metric::ALL`].
+    pub published: [Published; 3],
+    /// What is changed of the usual settings.
+    pub(crate) change: fn(&mut Settings),
+    /// Whether the label alone tells it from its neighbours.
+    pub(crate) is_ablation: bool,
+}
+
+impl Row {
+    /// What its runs are called, but for the seed: `25gmm-tb-tb-T5`, or `replay-4` in the ablation.
+    pub fn slug(&self) -> String {
+        match self.is_ablation {
+            true => self.label.to_owned(),
+            false => format!("{}-{}-T{}", self.target, self.label, self.steps),
+        }
+    }
+
+    /// What its run with a seed is called: `25gmm-tb-tb-T5-s0`.
+    pub fn name(&self, seed: u64) -> String {
+        format!("{}-s{seed}", self.slug())
+    }
+
+    /// Where its run with a seed is, within the folder of the paper's runs. Ablations have one of their own: two of them are called like
+    /// methods.
+    pub fn folder(&self, seed: u64) -> PathBuf {
+        let name = PathBuf::from(self.name(seed));
+        if self.is_ablation { PathBuf::from(self.table).join(name) } else { name }
+    }
+
+    /// Where what was found of its run with a seed is, within the folder of results.
+    pub fn file(&self, seed: u64) -> PathBuf {
+        PathBuf::from(self.table).join(format!("{}.json", self.name(seed)))
+    }
+
+    /// What the paper prints of it.
+    pub fn published(&self, metric: Metric) -> Published {
+        self.published[metric as usize]
+    }
+}

@@ -1,0 +1,148 @@
+//! The paper's tables: which rows each has, read off what is published.
+
+use std::collections::BTreeMap;
+
+use ebbtide::objective::Method;
+use ebbtide::target::NamedTarget;
+
+use crate::ablation::ABLATIONS;
+use crate::published::{self, Estimate, Printed, Published, PublishedError};
+use crate::{Metric, Row};
+
+/// A table of the paper.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// What it is called here.
+    pub name: &'static str,
+    /// Its number in the paper.
+    pub number: usize,
+    /// What it is about.
+    pub about: &'static str,
+    /// Its targets, in the paper's order.
+    pub targets: &'static [NamedTarget],
+    /// Its rows: targets, then methods, then steps.
+    pub rows: Vec<Row>,
+    /// W2 of exact draws against exact draws, where it is printed.
+    pub floors: Vec<(NamedTarget, Estimate)>,
+}
+
+/// The ablation's name.
+pub const ABLATION: &str = "ablation";
+
+/// Steps of the ablation's trajectories.
+const ABLATION_STEPS: usize = 5;
+
+/// Tables of the appendix: name, number, what they are about, targets.
+type Heading = (&'static str, usize, &'static str, &'static [NamedTarget]);
+
+const APPENDIX: [Heading; 5] = [
+    ("125gmm", 4, "125GMM over the number of steps", &[NamedTarget::Gmm125]),
+    (
+        "25gmm",
+        5,
+        "three variants of 25GMM over the number of steps",
+        &[NamedTarget::Gmm25, NamedTarget::SlightlyDistortedGmm25, NamedTarget::DistortedGmm25],
+    ),
+    ("40gmm", 6, "40GMM over the number of steps", &[NamedTarget::Gmm40]),
+    (
+        "funnel",
+        7,
+        "both funnels over the number of steps",
+        &[NamedTarget::EasyFunnel, NamedTarget::HardFunnel],
+    ),
+    (
+        "manywell",
+        8,
+        "both Manywells over the number of steps, bounds as gaps to log Z",
+        &[NamedTarget::Manywell, NamedTarget::DistortedManywell],
+    ),
+];
+
+/// All tables that there are runs for, from what is published.
+pub fn tables() -> Result<Vec<Table>, PublishedError> {
+    let printed = published::results(published::RESULTS)?;
+    let mut tables: Vec<Table> = APPENDIX.iter().map(|heading| appendix(heading, &printed)).collect();
+    tables.push(ablation(&published::ablation(published::ABLATION)?));
+    Ok(tables)
+}
+
+fn appendix(&(name, number, about, targets): &Heading, printed: &[Printed]) -> Table {
+    let (mut rows, mut floors) = (Vec::new(), Vec::new());
+    for &target in targets {
+        let own = printed.iter().filter(|line| line.target == target);
+        let mut sets: BTreeMap<(usize, usize), [Option<Published>; 3]> = BTreeMap::new();
+        for line in own {
+            match (line.by, line.published) {
+                (Some((method, steps)), published) => {
+                    sets.entry((place(method), steps)).or_default()[line.metric as usize] = Some(published);
+                }
+                (None, Published::Figure(floor)) => floors.push((target, floor)),
+                (None, Published::Diverged) => {}
+            }
+        }
+        for ((method, steps), set) in sets {
+            let [Some(elbo), Some(eubo), Some(w2)] = set else { continue };
+            let method = Method::ALL[method];
+            rows.push(Row {
+                table: name,
+                label: method.name(),
+                target,
+                method,
+                steps,
+                published: [elbo, eubo, w2],
+                change: |_| (),
+                is_ablation: false,
+            });
+        }
+    }
+    Table { name, number, about, targets, rows, floors }
+}
+
+fn place(method: Method) -> usize {
+    Method::ALL.iter().position(|known| *known == method).expect("all methods are there")
+}
+
+fn ablation(ablated: &[published::Ablated]) -> Table {
+    let row = |ablation: &crate::ablation::Ablation| {
+        let line = ablated.iter().find(|line| {
+            line.group == ablation.group
+                && (line.setting == ablation.setting
+                    || line.setting.starts_with(&format!("{}, ", ablation.setting)))
+        })?;
+        Some(Row {
+            table: ABLATION,
+            label: ablation.slug,
+            target: NamedTarget::Gmm40,
+            method: ablation.method,
+            steps: ABLATION_STEPS,
+            published: line.published,
+            change: ablation.change,
+            is_ablation: true,
+        })
+    };
+    Table {
+        name: ABLATION,
+        number: 2,
+        about: "40GMM in five steps, one thing changed at a time",
+        targets: &[NamedTarget::Gmm40],
+        rows: ABLATIONS.iter().filter_map(row).collect(),
+        floors: Vec::new(),
+    }
+}
+
+impl Table {
+    /// How many figures it has.
+    pub fn cells(&self) -> usize {
+        Metric::ALL.len() * self.rows.len()
+    }
+
+    /// What it is in the paper.
+    pub fn title(&self) -> String {
+        format!("Table {}: {}", self.number, self.about)
+    }
+
+    /// Whether its rows are changes of one sampler, not methods over steps.
+    pub fn is_ablation(&self) -> bool {
+        self.name == ABLATION
+    }
+}
