@@ -5,9 +5,9 @@ use ebbtide_run::compare::Mean;
 
 use crate::published::Estimate;
 use crate::results::Results;
-use crate::{Cell, Metric, Paper, Row, Table, Verdict};
+use crate::{Cell, Layout, Metric, Paper, Row, Table, Verdict};
 
-/// A part of a table that is printed by itself: one target and metric, or the whole ablation.
+/// A part of a table that is printed by itself: one target and metric, or a whole list.
 #[derive(Clone, Debug)]
 pub struct Block<'a> {
     /// What it is of.
@@ -39,10 +39,10 @@ const HEAVY: &str =
 pub fn sections<'a>(paper: &'a Paper, results: &Results, rows: &[&'a Row]) -> Vec<Section<'a>> {
     let section = |table: &'a Table| {
         let own: Vec<&'a Row> = rows.iter().copied().filter(|row| row.table == table.name).collect();
-        let blocks = match (own.is_empty(), table.is_ablation()) {
+        let blocks = match (own.is_empty(), table.layout()) {
             (true, _) => Vec::new(),
-            (false, true) => vec![ablation(paper, results, &own)],
-            (false, false) => appendix(paper, results, table, &own),
+            (false, Layout::List) => vec![list(paper, results, table, &own)],
+            (false, Layout::OverSteps) => appendix(paper, results, table, &own),
         };
         (!blocks.is_empty()).then_some(Section { table, blocks })
     };
@@ -108,13 +108,16 @@ fn measured_floor(paper: &Paper, results: &Results, target: NamedTarget) -> Opti
     Mean::of(&by_seed.into_iter().map(|(_, floor)| floor).collect::<Vec<_>>())
 }
 
-fn ablation<'a>(paper: &Paper, results: &Results, rows: &[&'a Row]) -> Block<'a> {
+fn list<'a>(paper: &Paper, results: &Results, table: &Table, rows: &[&'a Row]) -> Block<'a> {
     let line = |row: &&'a Row| {
         let cells = Metric::ALL.map(|metric| Some(Cell::new(paper, results, row, metric)));
         (row.label, cells.to_vec())
     };
     Block {
-        heading: "40GMM, T = 5".to_owned(),
+        heading: format!(
+            "{}, T = 5",
+            table.targets.iter().map(|target| target.title()).collect::<Vec<_>>().join(", ")
+        ),
         columns: Metric::ALL.map(|metric| format!("{} ({})", metric.title(), metric.direction())).to_vec(),
         lines: rows.iter().map(line).collect(),
         floor: None,
@@ -141,8 +144,8 @@ impl<'a> Block<'a> {
                 }
             }
         }
-        let is_ablation = self.cells().any(|cell| cell.row.is_ablation);
-        let line = |(label, note, steps): (&str, String, Vec<usize>)| match is_ablation {
+        let is_list = self.cells().any(|cell| cell.row.layout == Layout::List);
+        let line = |(label, note, steps): (&str, String, Vec<usize>)| match is_list {
             true => format!("{label}: {note}"),
             false => {
                 let steps: Vec<String> = steps.iter().map(usize::to_string).collect();

@@ -3,7 +3,7 @@
 use ebbtide::objective::{GenerationObjective, Method};
 use ebbtide::target::NamedTarget;
 
-use crate::Row;
+use crate::{Layout, Row};
 
 /// A figure of the paper.
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +52,9 @@ impl Panel {
 
     /// Whether a row is on one of its lines.
     pub fn has(&self, row: &Row) -> bool {
-        row.target == self.target && row.method.generation() == self.objective && !row.is_ablation
+        row.layout == Layout::OverSteps
+            && row.target == self.target
+            && row.method.generation() == self.objective
     }
 }
 
@@ -116,7 +118,10 @@ impl Figure {
         match self.shows {
             Shows::Curves(panels) => panels.iter().any(|panel| panel.has(row)),
             Shows::Samples { target, steps, methods } => {
-                row.target == target && steps.contains(&row.steps) && methods.contains(&row.method)
+                row.layout == Layout::OverSteps
+                    && row.target == target
+                    && steps.contains(&row.steps)
+                    && methods.contains(&row.method)
             }
             Shows::Contours(_) => false,
         }

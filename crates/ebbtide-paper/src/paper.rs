@@ -73,8 +73,8 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::Metric;
     use crate::published::{ABLATION, Published, RESULTS};
+    use crate::{Layout, Metric};
 
     #[test]
     fn every_published_figure_is_in_a_table() {
@@ -88,6 +88,7 @@ mod tests {
             ("funnel", 144),
             ("manywell", 72),
             ("ablation", 36),
+            ("recommended", 12),
         ];
         assert_eq!(counts, expected);
         let floors: usize = paper.tables.iter().map(|table| table.floors.len()).sum();
@@ -104,7 +105,7 @@ mod tests {
             let settings = paper.settings(row, 1);
             settings.validate().unwrap_or_else(|error| panic!("{}: {error}", row.name(1)));
             assert_eq!((settings.config.iterations, settings.config.seed), (25_000, 1));
-            if !row.is_ablation {
+            if row.layout == Layout::OverSteps {
                 assert_eq!(row.name(1), settings.name());
             }
             assert!(files.insert(row.file(1)) && folders.insert(row.folder(1)), "{}", row.name(1));

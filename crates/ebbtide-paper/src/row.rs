@@ -26,16 +26,25 @@ pub struct Row {
     pub published: [Published; 3],
     /// What is changed of the usual settings.
     pub(crate) change: fn(&mut Settings),
-    /// Whether the label alone tells it from its neighbours.
-    pub(crate) is_ablation: bool,
+    /// How its table is laid out.
+    pub layout: Layout,
+}
+
+/// How a table is laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// Methods down, steps across, for each target and metric. A row is told from its neighbours by all of these.
+    OverSteps,
+    /// Rows with names of their own down, metrics across.
+    List,
 }
 
 impl Row {
     /// What its runs are called, but for the seed: `25gmm-tb-tb-T5`, or `replay-4` in the ablation.
     pub fn slug(&self) -> String {
-        match self.is_ablation {
-            true => self.label.to_owned(),
-            false => format!("{}-{}-T{}", self.target, self.label, self.steps),
+        match self.layout {
+            Layout::List => self.label.to_owned(),
+            Layout::OverSteps => format!("{}-{}-T{}", self.target, self.label, self.steps),
         }
     }
 
@@ -44,11 +53,13 @@ impl Row {
         format!("{}-s{seed}", self.slug())
     }
 
-    /// Where its run with a seed is, within the folder of the paper's runs. Ablations have one of their own: two of them are called like
-    /// methods.
+    /// Where its run with a seed is, within the folder of the paper's runs. Names of their own are told apart by the table.
     pub fn folder(&self, seed: u64) -> PathBuf {
         let name = PathBuf::from(self.name(seed));
-        if self.is_ablation { PathBuf::from(self.table).join(name) } else { name }
+        match self.layout {
+            Layout::List => PathBuf::from(self.table).join(name),
+            Layout::OverSteps => name,
+        }
     }
 
     /// Where what was found of its run with a seed is, within the folder of results.

@@ -117,7 +117,7 @@ mod tests {
     fn rows_are_counted_as_the_paper_has_them() {
         let paper = Paper::new();
         let count = |selection: Selection| selection.rows(&paper).expect("rows").len();
-        assert_eq!(count(Selection::default()), 340);
+        assert_eq!(count(Selection::default()), 344);
         assert_eq!(count(selection(&["funnel"], &["easy-funnel"], &["tb-tb"], &[5, 10])), 2);
         assert_eq!(count(selection(&["figure-1"], &[], &[], &[])), 24 + 24 + 32 + 32);
         assert_eq!(count(selection(&["figure-3"], &[], &[], &[])), 6);
@@ -132,7 +132,7 @@ mod tests {
         let message = |selection: Selection| selection.rows(&paper).expect_err("unknown").to_string();
         assert_eq!(
             message(selection(&["funel"], &[], &[], &[])),
-            "the paper has no table or figure `funel`; did you mean `funnel`? There are 125gmm, 25gmm, 40gmm, funnel, manywell, ablation, figure-1, figure-2, figure-3, contours"
+            "the paper has no table or figure `funel`; did you mean `funnel`? There are 125gmm, 25gmm, 40gmm, funnel, manywell, ablation, recommended, figure-1, figure-2, figure-3, contours"
         );
         assert_eq!(
             message(selection(&["funnel"], &[], &["pis-tlm"], &[])),

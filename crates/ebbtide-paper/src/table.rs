@@ -7,15 +7,16 @@ use ebbtide::target::NamedTarget;
 
 use crate::ablation::ABLATIONS;
 use crate::published::{self, Estimate, Printed, Published, PublishedError};
-use crate::{Metric, Row};
+use crate::row::Layout;
+use crate::{Metric, Row, recommended};
 
 /// A table of the paper.
 #[derive(Clone, Debug)]
 pub struct Table {
     /// What it is called here.
     pub name: &'static str,
-    /// Its number in the paper.
-    pub number: usize,
+    /// Its number in the paper, if it is there.
+    pub number: Option<usize>,
     /// What it is about.
     pub about: &'static str,
     /// Its targets, in the paper's order.
@@ -27,7 +28,7 @@ pub struct Table {
 }
 
 /// The ablation's name.
-pub const ABLATION: &str = "ablation";
+const ABLATION: &str = "ablation";
 
 /// Steps of the ablation's trajectories.
 const ABLATION_STEPS: usize = 5;
@@ -63,6 +64,7 @@ pub fn tables() -> Result<Vec<Table>, PublishedError> {
     let printed = published::results(published::RESULTS)?;
     let mut tables: Vec<Table> = APPENDIX.iter().map(|heading| appendix(heading, &printed)).collect();
     tables.push(ablation(&published::ablation(published::ABLATION)?));
+    tables.push(recommended::table(&printed));
     Ok(tables)
 }
 
@@ -91,11 +93,11 @@ fn appendix(&(name, number, about, targets): &Heading, printed: &[Printed]) -> T
                 steps,
                 published: [elbo, eubo, w2],
                 change: |_| (),
-                is_ablation: false,
+                layout: Layout::OverSteps,
             });
         }
     }
-    Table { name, number, about, targets, rows, floors }
+    Table { name, number: Some(number), about, targets, rows, floors }
 }
 
 fn place(method: Method) -> usize {
@@ -117,12 +119,12 @@ fn ablation(ablated: &[published::Ablated]) -> Table {
             steps: ABLATION_STEPS,
             published: line.published,
             change: ablation.change,
-            is_ablation: true,
+            layout: Layout::List,
         })
     };
     Table {
         name: ABLATION,
-        number: 2,
+        number: Some(2),
         about: "40GMM in five steps, one thing changed at a time",
         targets: &[NamedTarget::Gmm40],
         rows: ABLATIONS.iter().filter_map(row).collect(),
@@ -138,11 +140,14 @@ impl Table {
 
     /// What it is in the paper.
     pub fn title(&self) -> String {
-        format!("Table {}: {}", self.number, self.about)
+        match self.number {
+            Some(number) => format!("Table {number}: {}", self.about),
+            None => self.about.to_owned(),
+        }
     }
 
-    /// Whether its rows are changes of one sampler, not methods over steps.
-    pub fn is_ablation(&self) -> bool {
-        self.name == ABLATION
+    /// How it is laid out.
+    pub fn layout(&self) -> Layout {
+        self.rows.first().map_or(Layout::List, |row| row.layout)
     }
 }

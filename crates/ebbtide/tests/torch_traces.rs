@@ -10,7 +10,7 @@ use ebbtide::objective::{GenerationObjective, Method};
 use ebbtide::process::{
     Corrections, Destruction, Generation, GenerationVariance, Grid, Multiplier, TimeGrid,
 };
-use ebbtide::train::{Arrangement, Batch, Differentiator, Learner, Losses, Objectives, Optimisation};
+use ebbtide::train::{Arrangement, Batch, Copies, Differentiator, Learner, Losses, Objectives, Optimisation};
 use ebbtide::trajectory::{Model, Network, Threads, Trajectories, log_probs, simulate_forward};
 use safetensors::{Dtype, SafeTensors};
 
@@ -167,9 +167,9 @@ fn replay(fixture: &Fixture) {
         weight_decay: fixture.number("weight_decay") as f32,
         clip: fixture.number("clip"),
     };
-    let lags = fixture.is("target_network", "true");
+    let copies = Copies { lagging: fixture.is("target_network", "true"), averaged: false };
     let log_z = if balances { fixture.arrays["initial/log_z"][0] as f32 } else { 0.0 };
-    let mut learner = Learner::new(&layout, initial, lags, log_z, optimisation.arrangement);
+    let mut learner = Learner::new(&layout, initial, copies, log_z, optimisation.arrangement);
     let threads = Threads::new(2).expect("threads");
     let mut differentiator = Differentiator::new(model, &threads);
     let mut trajectories = Trajectories::new(batch, steps, dim);

@@ -6,6 +6,7 @@ use ebbtide::objective::Method;
 use ebbtide::target::{NamedTarget, Target};
 use ebbtide::train::{Config, LocalSearch, Trainer};
 use ebbtide::trajectory::Threads;
+use ebbtide_run::settings::Preset;
 use serde::Deserialize;
 
 use super::Work;

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use ebbtide::objective::Method;
 use ebbtide::target::{NamedTarget, Target};
-use ebbtide::train::{Config, NetworkOptions, Trainer};
+use ebbtide::train::{NetworkOptions, Trainer};
 use ebbtide::trajectory::Threads;
+use ebbtide_run::settings::Preset;
 
 use super::Work;
 use crate::Failure;

@@ -2,7 +2,7 @@
 
 use ebbtide::objective::{DestructionObjective, OffPolicy};
 use ebbtide::stream::{Address, Purpose};
-use ebbtide::train::{Arrangement, Batch, Differentiator, Learner, Objectives, Optimisation};
+use ebbtide::train::{Arrangement, Batch, Copies, Differentiator, Learner, Objectives, Optimisation};
 use ebbtide::trajectory::{Threads, Trajectories};
 
 use super::Work;
@@ -43,7 +43,13 @@ impl Update {
         let parameters = weights(&model);
         Ok(Self {
             case,
-            learner: Learner::new(&model.layout, parameters, true, 0.0, Arrangement::Separate),
+            learner: Learner::new(
+                &model.layout,
+                parameters,
+                Copies { lagging: true, averaged: false },
+                0.0,
+                Arrangement::Separate,
+            ),
             differentiator: Differentiator::new(model, threads),
             trajectories,
             log_density,

@@ -72,6 +72,6 @@ impl Place {
 
 /// Names that a shell may offer.
 fn names() -> Suggested {
-    let tables = ["125gmm", "25gmm", "40gmm", "funnel", "manywell", "ablation"];
+    let tables = ["125gmm", "25gmm", "40gmm", "funnel", "manywell", "ablation", "recommended"];
     Suggested(tables.into_iter().chain(FIGURES.iter().map(|figure| figure.name)).collect())
 }

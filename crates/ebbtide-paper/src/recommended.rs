@@ -1,0 +1,80 @@
+//! The recommended settings, beside the best that the paper has.
+
+use ebbtide::objective::Method;
+use ebbtide::target::NamedTarget;
+use ebbtide_run::settings::{Preset, Settings};
+
+use crate::published::{Printed, Published};
+use crate::row::Layout;
+use crate::table::Table;
+use crate::{Metric, Row};
+
+/// The table's name.
+const NAME: &str = "recommended";
+
+const STEPS: usize = 5;
+
+const TARGETS: [NamedTarget; 4] =
+    [NamedTarget::Gmm25, NamedTarget::Gmm40, NamedTarget::EasyFunnel, NamedTarget::HardFunnel];
+
+/// What is recommended for each target: a name, the target, the method.
+const ROWS: [(&str, NamedTarget, Method); 4] = [
+    ("25gmm-tb-tlm", NamedTarget::Gmm25, Method::TbTlm),
+    ("40gmm-tb-tlm", NamedTarget::Gmm40, Method::TbTlm),
+    ("easy-funnel-tb-tlm", NamedTarget::EasyFunnel, Method::TbTlm),
+    ("hard-funnel-tb-tb", NamedTarget::HardFunnel, Method::TbTb),
+];
+
+/// The recommended settings in five steps. What is published beside them are the best figures of any method, each metric for itself.
+pub fn table(printed: &[Printed]) -> Table {
+    let row = |&(label, target, method): &(&'static str, NamedTarget, Method)| {
+        let [Some(elbo), Some(eubo), Some(w2)] = Metric::ALL.map(|metric| best(printed, target, metric))
+        else {
+            return None;
+        };
+        let published = [elbo, eubo, w2];
+        let layout = Layout::List;
+        Some(Row { table: NAME, label, target, method, steps: STEPS, published, change: recommend, layout })
+    };
+    Table {
+        name: NAME,
+        number: None,
+        about: "settings that we recommend, in five steps, beside the best figure of any method in the paper",
+        targets: &TARGETS,
+        rows: ROWS.iter().filter_map(row).collect(),
+        floors: Vec::new(),
+    }
+}
+
+fn recommend(settings: &mut Settings) {
+    *settings = Preset::Recommended.settings(settings.target, settings.method, settings.steps());
+}
+
+/// The best that any method of the paper came to.
+fn best(printed: &[Printed], target: NamedTarget, metric: Metric) -> Option<Published> {
+    let of_five = |line: &&Printed| {
+        line.target == target && line.metric == metric && line.by.is_some_and(|(_, steps)| steps == STEPS)
+    };
+    let figures = printed.iter().filter(of_five).filter_map(|line| line.published.figure());
+    let better = |a: f64, b: f64| if metric.is_better_higher() { a.total_cmp(&b) } else { b.total_cmp(&a) };
+    figures.max_by(|a, b| better(a.mean, b.mean)).map(Published::Figure)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::published::{RESULTS, results};
+
+    #[test]
+    fn the_best_of_the_paper_is_the_measure() {
+        let printed = results(RESULTS).expect("whole figures");
+        let mean = |target: NamedTarget, metric: Metric| {
+            best(&printed, target, metric).and_then(Published::figure).map(|figure| figure.mean)
+        };
+        assert_eq!(mean(NamedTarget::Gmm40, Metric::Elbo), Some(-1.74));
+        assert_eq!(mean(NamedTarget::Gmm40, Metric::Eubo), Some(5.34));
+        assert_eq!(mean(NamedTarget::HardFunnel, Metric::Elbo), Some(-0.63));
+        assert_eq!(mean(NamedTarget::HardFunnel, Metric::Eubo), Some(95.36));
+        assert_eq!(table(&printed).rows.len(), ROWS.len());
+    }
+}
