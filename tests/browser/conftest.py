@@ -1,6 +1,7 @@
 """What the tests share: the command, short runs of it, and a browser."""
 
 import os
+from pathlib import Path
 
 import pytest
 from command import Command
@@ -43,7 +44,8 @@ def compared(ebbtide, tmp_path_factory):
 def pages(runs, diverged, compared):
     """All pages there are, by name."""
     folders = runs | {"diverged": diverged, "comparison": compared}
-    return {name: folder / "report.html" for name, folder in folders.items()}
+    reports = {name: folder / "report.html" for name, folder in folders.items()}
+    return reports | {"paper": Path(__file__).parents[2] / "paper" / "index.html"}
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ import pytest
 from examples import RUNS
 from visit import Visit, contrast, luminance
 
-PAGES = [*RUNS, "diverged", "comparison"]
+PAGES = [*RUNS, "diverged", "comparison", "paper"]
 WIDTHS = [1280, 400]
 DARKEST, BRIGHTEST = 0.05, 0.9
 """How bright the paper of a dark page may be, and that of a light page must be."""
