@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use ebbtide::objective::Method;
 use ebbtide::target::NamedTarget;
+use ebbtide::train::Keep;
 use ebbtide::trajectory::Threads;
 use ebbtide_run::folder::Files;
 use ebbtide_run::run::{Run, RunError};
@@ -21,8 +22,11 @@ pub fn small(method: Method, seed: u64) -> Settings {
     settings.config.seed = seed;
     settings.config.network.width = 16;
     settings.config.replay.capacity = 100;
+    // Some with averaged weights, and some without.
+    settings.config.averaging = method.destruction().map(|_| 0.1);
     if let Some(search) = &mut settings.config.local_search {
         (search.every, search.steps, search.burn_in, search.capacity) = (10, 10, 5, 300);
+        search.keep = Keep::Sample;
     }
     settings.keeping.evaluate_every = 10;
     settings.keeping.record_every = 3;

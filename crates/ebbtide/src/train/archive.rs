@@ -297,6 +297,7 @@ mod tests {
             assert!((seen as f64 / draws as f64 - p).abs() < 5.0 * deviation, "rank {rank}");
         }
     }
+
     #[test]
     fn points_are_drawn_alike_where_they_shall_be() {
         let (count, draws) = (50, 200_000);
