@@ -93,7 +93,7 @@ fn judged<'a>(file: &Path, rows: &'a [Row], paper: &Paper) -> Result<(&'a Row, F
     }
 }
 
-/// Why a finding is not one of these settings. How closely a run was watched makes no difference, and a shorter one counts as such.
+/// Why a finding is not one of these settings. How often a run was looked at makes no difference, and a shorter one counts as such.
 fn objection(finding: &Finding, wanted: &Settings) -> Option<String> {
     let trained = match finding.settings() {
         Ok(trained) => trained,
@@ -102,6 +102,11 @@ fn objection(finding: &Finding, wanted: &Settings) -> Option<String> {
     if let Some(difference) = wanted.difference(&trained, &may_change(wanted)) {
         let (key, theirs, ours) = (difference.key, difference.theirs, difference.ours);
         return Some(format!("trained with {key} = {theirs}; the row asks for {ours}"));
+    }
+    // A distance between fewer samples is a larger one.
+    let (measured, asked) = (finding.outcome.samples, wanted.keeping.samples);
+    if measured != asked {
+        return Some(format!("measured with {measured} samples; the row asks for {asked}"));
     }
     let (done, asked) = (finding.outcome.iterations, wanted.config.iterations);
     (done > asked)

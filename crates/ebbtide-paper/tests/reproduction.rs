@@ -147,6 +147,14 @@ fn other_settings_do_not_count_and_shorter_runs_are_marked() {
     assert_eq!(results.aside.len(), 1);
     assert_eq!(results.aside[0].reason, "trained with batch = 8; the row asks for 512");
     assert!(results.of(rows[0]).is_empty());
+    // Nor are distances between fewer samples.
+    let closer = Paper::based_on(|target, method, steps| {
+        let mut settings = small(target, method, steps);
+        settings.keeping.samples = 128;
+        settings
+    });
+    let results = Results::read(&place.results(), &closer);
+    assert_eq!(results.aside[0].reason, "measured with 64 samples; the row asks for 128");
 }
 
 #[test]

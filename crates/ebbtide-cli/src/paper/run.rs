@@ -14,6 +14,7 @@ use ebbtide_paper::work::{Task, tasks};
 use ebbtide_paper::write::{Form, write};
 use ebbtide_paper::{Finding, Paper, Row, Selection};
 use ebbtide_run::durable::FileError;
+use ebbtide_run::job::JobState;
 use ebbtide_run::pool;
 use ebbtide_run::sweep::Shard;
 
@@ -139,7 +140,12 @@ impl Run {
 fn list(missing: &[Task], asked: usize) -> io::Result<()> {
     let mut out = io::stdout().lock();
     for task in missing {
-        writeln!(out, "{}  {}", task.row.table, task.row.name(task.seed))?;
+        let state = match task.job.state() {
+            Ok(JobState::Begun) => " (begun)",
+            Ok(JobState::Done) => " (trained, and to be written down)",
+            Ok(JobState::New) | Err(_) => "",
+        };
+        writeln!(out, "{}  {}{state}", task.row.table, task.row.name(task.seed))?;
     }
     writeln!(out, "{} of {asked} runs to train", missing.len())
 }
