@@ -39,7 +39,7 @@ pub fn table(printed: &[Printed]) -> Table {
     Table {
         name: NAME,
         number: None,
-        about: "Recommended settings in five steps, beside the best figure of any method in the paper",
+        about: "Our own settings in five steps, beside the best figure of any method in the paper",
         targets: &TARGETS,
         rows: ROWS.iter().filter_map(row).collect(),
         floors: Vec::new(),

@@ -233,7 +233,7 @@ fn json_has_these_keys_and_no_others() {
     write(&mut text, &sections(&paper, &results, &rows), Form::Json).expect("written");
     let cells: Vec<serde_json::Map<String, Value>> =
         serde_json::from_slice(&text).expect("a list of objects");
-    assert_eq!(cells.len(), 984 + 36);
+    assert_eq!(cells.len(), 984 + 36 + 12);
     let mut expected = [
         "table",
         "target",
@@ -268,6 +268,6 @@ fn tables_fit_a_terminal() {
     for line in text.lines() {
         assert!(line.chars().count() <= 120, "{} columns: {line}", line.chars().count());
     }
-    assert!(text.ends_with("not run 1017\n"), "{text}");
+    assert!(text.ends_with("not run 1029\n"), "{text}");
     assert!(text.contains("untrained sampler") && text.contains("24.24 ± 4.20"));
 }
