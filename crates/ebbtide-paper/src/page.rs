@@ -120,7 +120,7 @@ fn commands(contents: &Contents) -> Markup {
         @if commands.is_empty() {
             p.about { "Nothing was run yet." }
         } @else {
-            p.about { "Each line gives the same bits again, built from the commit beside it." }
+            p.about { "Each line gives the same bits again; beside it stands the commit of the program that ran it." }
             details { summary { (commands.len()) " runs" } pre { (commands.join("\n")) } }
         }
         h2 { "Results that do not count" }

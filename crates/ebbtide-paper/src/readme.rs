@@ -92,7 +92,10 @@ fn commands(out: &mut dyn Write, commands: &[String]) -> io::Result<()> {
     if commands.is_empty() {
         return writeln!(out, "Nothing was run yet.");
     }
-    writeln!(out, "Each line gives the same bits again, built from the commit beside it.\n")?;
+    writeln!(
+        out,
+        "Each line gives the same bits again; beside it stands the commit of the program that ran it.\n"
+    )?;
     writeln!(out, "<details><summary>{} runs</summary>\n\n```", commands.len())?;
     for command in commands {
         writeln!(out, "{command}")?;
