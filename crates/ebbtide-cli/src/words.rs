@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use console::measure_text_width;
+use ebbtide_run::number::thousands;
 
 /// No number of [`number`] is wider than this.
 pub const NUMBER_WIDTH: usize = 7;
@@ -20,19 +21,6 @@ pub fn duration(span: Duration) -> String {
         3600..86_400 => format!("{hours} h {} m", minutes % 60),
         _ => format!("{days} d {} h", hours % 24),
     }
-}
-
-/// A count with separators between thousands: `25,000`.
-pub fn count(value: u64) -> String {
-    let digits = value.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// A count to three digits and a unit: `950`, `51.2 k`, `38.5 M`.
@@ -65,7 +53,7 @@ pub fn rate(per_second: f64) -> String {
     if !per_second.is_finite() || per_second < 0.0 {
         NOTHING.to_owned()
     } else if per_second >= 999.5 {
-        count(per_second.round() as u64)
+        thousands(per_second.round() as u64)
     } else if per_second >= 1.0 {
         three_digits(per_second)
     } else {
@@ -161,15 +149,6 @@ mod tests {
             (200_000, "2 d 7 h"),
         ] {
             assert_eq!(duration(Duration::from_secs(seconds)), text);
-        }
-    }
-
-    #[test]
-    fn counts_have_separators() {
-        for (value, text) in
-            [(0, "0"), (999, "999"), (1000, "1,000"), (25_000, "25,000"), (1_234_567, "1,234,567")]
-        {
-            assert_eq!(count(value), text);
         }
     }
 

@@ -149,7 +149,7 @@ fn a_sweep_that_was_changed_is_refused_where_it_has_begun() {
         if merge.is_empty() {
             assert_eq!(other.code, 1);
             assert!(
-                other.err.contains("was begun with batch = 8, and the sweep now asks for 16"),
+                other.err.contains("was begun with batch = 8, and is now asked for with 16"),
                 "{}",
                 other.err
             );

@@ -27,19 +27,6 @@ fn decimals(value: f64) -> usize {
     }
 }
 
-/// A count with commas between thousands: `25,000`.
-pub fn thousands(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,6 +38,5 @@ mod tests {
         assert_eq!(with_deviation(90.0, Some(120.0), "±"), "90.0±120.0");
         assert_eq!(with_deviation(-12.95, Some(13.36), "±"), "−12.9±13.4");
         assert_eq!(with_deviation(1.5, None, "±"), "1.50");
-        assert_eq!((thousands(25_000), thousands(999)), ("25,000".to_owned(), "999".to_owned()));
     }
 }

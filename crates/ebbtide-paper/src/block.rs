@@ -15,12 +15,15 @@ pub struct Block<'a> {
     /// What stands above the columns.
     pub columns: Vec<String>,
     /// What stands in them. A place that nothing was published for is empty.
-    pub lines: Vec<(&'static str, Vec<Option<Cell<'a>>>)>,
+    pub lines: Vec<Line<'a>>,
     /// What exact draws have, published and measured here.
     pub floor: Option<(Estimate, Option<Mean>)>,
     /// What a reader should know before comparing.
     pub remark: Option<&'static str>,
 }
+
+/// What a line is of, and its cells.
+pub type Line<'a> = (String, Vec<Option<Cell<'a>>>);
 
 /// The rows of a table that were asked for, block by block.
 #[derive(Clone, Debug)]
@@ -79,7 +82,7 @@ fn over_steps<'a>(
         let row = rows.iter().find(|row| row.label == label && row.steps == steps)?;
         Some(Cell::new(paper, results, row, metric))
     };
-    let line = |label: &'static str| (label, steps.iter().map(|&steps| cell(label, steps)).collect());
+    let line = |label: &str| (label.to_owned(), steps.iter().map(|&steps| cell(label, steps)).collect());
     let gap = if metric != Metric::W2 && target.build().log_z() != Some(0.0) { " gap to log Z" } else { "" };
     let floor = table.floors.iter().find(|(own, _)| *own == target && metric == Metric::W2);
     let remark = match (metric, target) {
@@ -111,7 +114,11 @@ fn measured_floor(paper: &Paper, results: &Results, target: NamedTarget) -> Opti
 fn list<'a>(paper: &Paper, results: &Results, table: &Table, rows: &[&'a Row]) -> Block<'a> {
     let line = |row: &&'a Row| {
         let cells = Metric::ALL.map(|metric| Some(Cell::new(paper, results, row, metric)));
-        (row.label, cells.to_vec())
+        let heading = match table.targets {
+            [_] => row.label.to_owned(),
+            _ => format!("{} {}", row.target, row.label),
+        };
+        (heading, cells.to_vec())
     };
     Block {
         heading: format!(
@@ -133,26 +140,7 @@ impl<'a> Block<'a> {
 
     /// What the means do not tell, with the places of each.
     pub fn notes(&self) -> Vec<String> {
-        let mut places: Vec<(&str, String, Vec<usize>)> = Vec::new();
-        for cell in self.cells() {
-            for note in cell.notes() {
-                let own =
-                    |place: &&mut (&str, String, Vec<usize>)| place.0 == cell.row.label && place.1 == note;
-                match places.iter_mut().find(own) {
-                    Some((_, _, steps)) => steps.push(cell.row.steps),
-                    None => places.push((cell.row.label, note, vec![cell.row.steps])),
-                }
-            }
-        }
-        let is_list = self.cells().any(|cell| cell.row.layout == Layout::List);
-        let line = |(label, note, steps): (&str, String, Vec<usize>)| match is_list {
-            true => format!("{label}: {note}"),
-            false => {
-                let steps: Vec<String> = steps.iter().map(usize::to_string).collect();
-                format!("{label}, T = {}: {note}", steps.join(", "))
-            }
-        };
-        places.into_iter().map(line).chain(self.seeds()).collect()
+        self.lines.iter().flat_map(notes).chain(self.seeds()).collect()
     }
 
     /// Over how many seeds the means are, where there are any.
@@ -164,6 +152,26 @@ impl<'a> Block<'a> {
             (least, most) => Some(format!("means over {least} to {most} seeds")),
         }
     }
+}
+
+/// What the means of a line do not tell: once, with the numbers of steps that it is so for.
+fn notes((heading, cells): &Line) -> Vec<String> {
+    let mut places: Vec<(String, Vec<String>)> = Vec::new();
+    for cell in cells.iter().flatten() {
+        for note in cell.notes() {
+            let steps = cell.row.steps.to_string();
+            match places.iter_mut().find(|place| place.0 == note) {
+                Some((_, all)) => all.push(steps),
+                None => places.push((note, vec![steps])),
+            }
+        }
+    }
+    let is_list = cells.iter().flatten().any(|cell| cell.row.layout == Layout::List);
+    let line = |(note, steps): (String, Vec<String>)| match is_list {
+        true => format!("{heading}: {note}"),
+        false => format!("{heading}, T = {}: {note}", steps.join(", ")),
+    };
+    places.into_iter().map(line).collect()
 }
 
 /// All cells of some sections.

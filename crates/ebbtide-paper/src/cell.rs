@@ -2,10 +2,10 @@
 
 use ebbtide_run::Status;
 use ebbtide_run::compare::Mean;
+use ebbtide_run::number::thousands;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use crate::amount::thousands;
 use crate::published::Published;
 use crate::results::Results;
 use crate::{Metric, Paper, Row, Verdict};

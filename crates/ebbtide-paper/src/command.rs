@@ -47,7 +47,7 @@ mod tests {
             "ebbtide train easy-funnel --preset paper --method tb-tlm --steps 10 --seed 2 --threads 1"
         );
         assert_eq!(
-            command("no-target-network"),
+            command("40gmm-no-target-network-T5"),
             "ebbtide train 40gmm --preset paper --method tb-tb --steps 5 --seed 2 --threads 1 --set target-network=off"
         );
         let row = paper.rows().next().expect("a row");

@@ -113,6 +113,14 @@ impl Figure {
         format!("Figure {}: {}", self.number, self.about)
     }
 
+    /// How many published figures it draws.
+    pub fn cells<'a>(&self, rows: impl IntoIterator<Item = &'a Row>) -> usize {
+        match self.shows {
+            Shows::Curves(_) => rows.into_iter().filter(|row| self.has(row)).count(),
+            Shows::Samples { .. } | Shows::Contours(_) => 0,
+        }
+    }
+
     /// Whether it is drawn from a row.
     pub fn has(&self, row: &Row) -> bool {
         match self.shows {

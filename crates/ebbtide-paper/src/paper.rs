@@ -6,6 +6,7 @@ use ebbtide::objective::Method;
 use ebbtide::target::NamedTarget;
 use ebbtide_run::settings::{Preset, Settings};
 
+use crate::figure::FIGURES;
 use crate::table::tables;
 use crate::{Row, Table};
 
@@ -35,6 +36,11 @@ impl Paper {
     /// The paper with its own settings.
     pub fn new() -> Self {
         Self::based_on(usual)
+    }
+
+    /// Names of its tables, then of its figures.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> + '_ {
+        self.tables.iter().map(|table| table.name).chain(FIGURES.iter().map(|figure| figure.name))
     }
 
     /// The paper with other settings in place of the usual ones, for who has less time.
@@ -74,7 +80,7 @@ mod tests {
 
     use super::*;
     use crate::published::{ABLATION, Published, RESULTS};
-    use crate::{Layout, Metric};
+    use crate::Metric;
 
     #[test]
     fn every_published_figure_is_in_a_table() {
@@ -105,7 +111,7 @@ mod tests {
             let settings = paper.settings(row, 1);
             settings.validate().unwrap_or_else(|error| panic!("{}: {error}", row.name(1)));
             assert_eq!((settings.config.iterations, settings.config.seed), (25_000, 1));
-            if row.layout == Layout::OverSteps {
+            if row.label == row.method.name() {
                 assert_eq!(row.name(1), settings.name());
             }
             assert!(files.insert(row.file(1)) && folders.insert(row.folder(1)), "{}", row.name(1));

@@ -17,24 +17,31 @@ const STEPS: usize = 5;
 const TARGETS: [NamedTarget; 4] =
     [NamedTarget::Gmm25, NamedTarget::Gmm40, NamedTarget::EasyFunnel, NamedTarget::HardFunnel];
 
-/// What is recommended for each target: a name, the target, the method.
-const ROWS: [(&str, NamedTarget, Method); 4] = [
-    ("25gmm-tb-tlm", NamedTarget::Gmm25, Method::TbTlm),
-    ("40gmm-tb-tlm", NamedTarget::Gmm40, Method::TbTlm),
-    ("easy-funnel-tb-tlm", NamedTarget::EasyFunnel, Method::TbTlm),
-    ("hard-funnel-tb-tb", NamedTarget::HardFunnel, Method::TbTb),
+/// The method that is recommended for each target.
+const ROWS: [(NamedTarget, Method); 4] = [
+    (NamedTarget::Gmm25, Method::TbTlm),
+    (NamedTarget::Gmm40, Method::TbTlm),
+    (NamedTarget::EasyFunnel, Method::TbTlm),
+    (NamedTarget::HardFunnel, Method::TbTb),
 ];
 
 /// The recommended settings in five steps. What is published beside them are the best figures of any method, each metric for itself.
 pub fn table(printed: &[Printed]) -> Table {
-    let row = |&(label, target, method): &(&'static str, NamedTarget, Method)| {
+    let row = |&(target, method): &(NamedTarget, Method)| {
         let [Some(elbo), Some(eubo), Some(w2)] = Metric::ALL.map(|metric| best(printed, target, metric))
         else {
             return None;
         };
-        let published = [elbo, eubo, w2];
-        let layout = Layout::List;
-        Some(Row { table: NAME, label, target, method, steps: STEPS, published, change: recommend, layout })
+        Some(Row {
+            table: NAME,
+            label: method.name(),
+            target,
+            method,
+            steps: STEPS,
+            published: [elbo, eubo, w2],
+            change: recommend,
+            layout: Layout::List,
+        })
     };
     Table {
         name: NAME,

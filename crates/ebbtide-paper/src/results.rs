@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use ebbtide_run::number::thousands;
 use ebbtide_run::run::may_change;
 use ebbtide_run::settings::Settings;
 use ebbtide_run::{Outcome, Status};
 
-use crate::amount::thousands;
 use crate::finding::Finding;
 use crate::{Paper, Row};
 

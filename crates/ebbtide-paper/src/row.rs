@@ -35,17 +35,14 @@ pub struct Row {
 pub enum Layout {
     /// Methods down, steps across, for each target and metric. A row is told from its neighbours by all of these.
     OverSteps,
-    /// Rows with names of their own down, metrics across.
+    /// Rows with settings of their own down, metrics across.
     List,
 }
 
 impl Row {
-    /// What its runs are called, but for the seed: `25gmm-tb-tb-T5`, or `replay-4` in the ablation.
+    /// What its runs are called, but for the seed: `25gmm-tb-tb-T5`.
     pub fn slug(&self) -> String {
-        match self.layout {
-            Layout::List => self.label.to_owned(),
-            Layout::OverSteps => format!("{}-{}-T{}", self.target, self.label, self.steps),
-        }
+        format!("{}-{}-T{}", self.target, self.label, self.steps)
     }
 
     /// What its run with a seed is called: `25gmm-tb-tb-T5-s0`.
@@ -53,7 +50,7 @@ impl Row {
         format!("{}-s{seed}", self.slug())
     }
 
-    /// Where its run with a seed is, within the folder of the paper's runs. Names of their own are told apart by the table.
+    /// Where its run with a seed is, within the folder of the paper's runs. What a list trains is not what its target usually is.
     pub fn folder(&self, seed: u64) -> PathBuf {
         let name = PathBuf::from(self.name(seed));
         match self.layout {

@@ -69,8 +69,7 @@ impl Selection {
 
     /// The rows of all tables and figures that are named.
     fn named<'a>(&self, paper: &'a Paper) -> Result<Vec<&'a Row>, Unknown> {
-        let tables = paper.tables.iter().map(|table| table.name);
-        let known: Vec<&str> = tables.chain(FIGURES.iter().map(|figure| figure.name)).collect();
+        let known: Vec<&str> = paper.names().collect();
         if let Some(given) = self.names.iter().find(|name| !known.contains(&name.as_str())) {
             return Err(Unknown {
                 place: "the paper has".to_owned(),

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use crate::amount::with_deviation;
-use crate::block::{Block, Section, cells, summary};
+use crate::block::{Block, Line, Section, cells, summary};
 use crate::published::Published;
 use crate::{Cell, Verdict};
 
@@ -102,7 +102,7 @@ fn text_block(out: &mut dyn Write, block: &Block) -> io::Result<()> {
 }
 
 /// Ours and the published ones below; where nothing was run, the published ones alone and one mark for all.
-fn text_lines((label, cells): &(&'static str, Vec<Option<Cell>>)) -> (String, [Vec<String>; 2]) {
+fn text_lines((label, cells): &Line) -> (String, [Vec<String>; 2]) {
     let each = |of: &dyn Fn(&Cell) -> String| -> Vec<String> {
         cells.iter().map(|cell| cell.as_ref().map_or_else(String::new, of)).collect()
     };
@@ -114,7 +114,7 @@ fn text_lines((label, cells): &(&'static str, Vec<Option<Cell>>)) -> (String, [V
         Verdict::NotRun | Verdict::Diverged => cell.verdict.mark().to_string(),
         verdict => format!("{}{}", ours(cell, "±"), verdict.mark()),
     });
-    ((*label).to_owned(), [above, below])
+    (label.clone(), [above, below])
 }
 
 /// As wide as a note may be.

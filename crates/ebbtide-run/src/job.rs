@@ -39,7 +39,7 @@ pub enum JobError {
     Run(#[from] RunError),
     /// What is asked for was changed after the job began.
     #[error(
-        "{} was begun with {} = {}, and the sweep now asks for {}; choose another folder for the changed sweep, or remove that run",
+        "{} was begun with {} = {}, and is now asked for with {}; choose another folder, or remove that run",
         path.display(), difference.key, difference.theirs, difference.ours
     )]
     Changed {

@@ -22,7 +22,8 @@ pub fn number(value: f64, decimals: usize) -> String {
     let text = format!("{size:.decimals$}");
     let minus = if text.bytes().any(|digit| (b'1'..=b'9').contains(&digit)) { sign(value) } else { "" };
     let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
-    format!("{minus}{}{rest}", thousands(whole))
+    let whole = if whole.len() < 5 { whole.to_owned() } else { apart(whole, '\u{202f}') };
+    format!("{minus}{whole}{rest}")
 }
 
 /// A value and its error, with as many decimals as the error gives reason for.
@@ -72,14 +73,21 @@ fn sign(value: f64) -> &'static str {
     if value < 0.0 { "−" } else { "" }
 }
 
-fn thousands(digits: &str) -> String {
-    if digits.len() < 5 {
-        return digits.to_owned();
-    }
-    let mut apart = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            apart.push('\u{202f}');
+/// A count with commas between thousands.
+///
+/// ```
+/// assert_eq!(ebbtide_run::number::thousands(25_000), "25,000");
+/// ```
+pub fn thousands(count: u64) -> String {
+    apart(&count.to_string(), ',')
+}
+
+/// Digits in groups of three.
+fn apart(digits: &str, between: char) -> String {
+    let mut apart = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            apart.push(between);
         }
         apart.push(digit);
     }
@@ -89,6 +97,15 @@ fn thousands(digits: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counts_have_separators() {
+        for (value, text) in
+            [(0, "0"), (999, "999"), (1000, "1,000"), (25_000, "25,000"), (1_234_567, "1,234,567")]
+        {
+            assert_eq!(thousands(value), text);
+        }
+    }
 
     #[test]
     fn numbers_are_written_as_people_do() {

@@ -1,6 +1,7 @@
 //! The columns of the table: what stands in them, and which of them a narrow terminal can do without.
 
 use console::style;
+use ebbtide_run::number::thousands;
 
 use super::row::{Phase, View};
 use crate::words::{self, NOTHING, NUMBER_WIDTH};
@@ -154,7 +155,7 @@ impl Column {
                 Cell::new(words::printable(&view.name), tone)
             }
             Self::Iteration => {
-                let (done, all) = (words::count(view.iteration), words::count(view.iterations));
+                let (done, all) = (thousands(view.iteration), thousands(view.iterations));
                 Cell::new(format!("{done:>width$}/{all}", width = all.len()), Tone::Plain)
             }
             Self::Bar => Cell::new(bar(share), Tone::Plain),

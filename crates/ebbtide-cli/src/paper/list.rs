@@ -40,7 +40,7 @@ impl List {
         }
         for figure in FIGURES {
             let rows: Vec<&Row> = paper.rows().filter(|row| figure.has(row)).collect();
-            let cells = if figure.name == "figure-3" { 0 } else { rows.len() };
+            let cells = figure.cells(paper.rows());
             lines.push(line(figure.name, figure.title(), &rows, cells, &paper, &results));
         }
         print(&mut io::stdout().lock(), &lines)?;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use ebbtide_paper::{FIGURES, Paper, Results};
+use ebbtide_paper::{Paper, Results};
 
 use crate::failure::{Failure, say};
 use crate::parse::Suggested;
@@ -72,6 +72,5 @@ impl Place {
 
 /// Names that a shell may offer.
 fn names() -> Suggested {
-    let tables = ["125gmm", "25gmm", "40gmm", "funnel", "manywell", "ablation", "recommended"];
-    Suggested(tables.into_iter().chain(FIGURES.iter().map(|figure| figure.name)).collect())
+    Suggested(Paper::new().names().collect())
 }

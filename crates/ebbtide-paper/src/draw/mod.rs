@@ -6,6 +6,7 @@ mod samples;
 
 use std::path::Path;
 
+use ebbtide::stream::{Address, Purpose};
 use ebbtide::target::{NamedTarget, TargetError};
 use ebbtide_report::chart::Chart;
 use ebbtide_report::portrait::PortraitError;
@@ -30,8 +31,6 @@ pub struct Picture {
     pub name: String,
     /// What stands beneath it.
     pub caption: String,
-    /// What it shows, for those who cannot see it.
-    pub alt: String,
     /// As part of a page.
     pub inline: String,
     /// As a file; `None` for one that stays as it is.
@@ -57,7 +56,6 @@ impl From<Chart> for Picture {
             file: Some(chart.for_file()),
             name: chart.name,
             caption: chart.caption,
-            alt: chart.alt,
         }
     }
 }
@@ -88,7 +86,6 @@ pub fn drawings(
 
 /// Exact draws of the first two coordinates.
 fn exact_draws(target: NamedTarget, seed: u64, count: usize) -> Result<(Vec<f64>, Vec<f64>), TargetError> {
-    use ebbtide::stream::{Address, Purpose};
     let built = target.build();
     let dim = built.dim();
     let mut points = vec![0.0; dim * count];

@@ -95,8 +95,7 @@ fn kept(figure: &Figure, rows: &[&Row], steps: &[usize], before: &Path) -> Optio
     let picture = |label: &str, shown: &str, steps: usize| {
         let (name, caption) = (name(figure, label, steps), caption(shown, steps));
         let inline = fs::read_to_string(before.join(format!("{name}.svg"))).ok()?;
-        let alt = format!("Scatter plot of the first two coordinates, {caption}.");
-        Some(Picture { name, caption, alt, inline, file: None })
+        Some(Picture { name, caption, inline, file: None })
     };
     let strip = |steps: &usize| {
         let own = rows.iter().filter(|row| row.steps == *steps);

@@ -83,7 +83,7 @@ pub fn section(id: &'static str, parts: Option<Markup>) -> Section {
 }
 
 /// A chart with its caption.
-pub fn figure(chart: &Chart) -> Markup {
+fn figure(chart: &Chart) -> Markup {
     html! {
         figure id=(chart.name) {
             (PreEscaped(chart.for_page()))
@@ -93,6 +93,6 @@ pub fn figure(chart: &Chart) -> Markup {
 }
 
 /// Charts side by side, in the manner of a class of the style: `charts`, `small`, `strip`.
-pub fn figures(class: &str, charts: &[Chart]) -> Markup {
+fn figures(class: &str, charts: &[Chart]) -> Markup {
     html! { div class=(class) { @for chart in charts { (figure(chart)) } } }
 }

@@ -8,8 +8,11 @@ use ebbtide::train::{
 
 use super::Preset;
 
-pub(super) const PRESETS: &[(&str, Preset)] =
-    &[("recommended", Preset::Recommended), ("paper", Preset::Paper)];
+pub(super) const PRESETS: &[(&str, Preset)] = &[named(Preset::Recommended), named(Preset::Paper)];
+
+const fn named(preset: Preset) -> (&'static str, Preset) {
+    (preset.name(), preset)
+}
 
 pub(super) const KEEPS: &[(&str, Keep)] = &[("newest", Keep::Newest), ("sample", Keep::Sample)];
 

@@ -19,7 +19,7 @@ use ebbtide::train::{Config, ConfigError, ValidConfig};
 
 pub use document::{Entry, entries};
 pub use draft::{Draft, MOST_SAMPLES, Strictness};
-pub use preset::{Preset, UnknownPreset};
+pub use preset::Preset;
 pub use problem::{Place, Problem, Problems, Source};
 pub use setting::Setting;
 pub use table::SETTINGS;

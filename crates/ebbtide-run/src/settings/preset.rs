@@ -1,7 +1,5 @@
 //! Presets: files of settings for each of the paper's targets, and those that we recommend.
 
-use std::str::FromStr;
-
 use ebbtide::objective::Method;
 use ebbtide::target::NamedTarget;
 use ebbtide::train::Config;
@@ -24,7 +22,7 @@ impl Preset {
     pub const ALL: [Preset; 2] = [Preset::Recommended, Preset::Paper];
 
     /// `recommended` or `paper`.
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Preset::Recommended => "recommended",
             Preset::Paper => "paper",
@@ -43,22 +41,6 @@ impl Preset {
             case.apply(RECOMMENDED, &mut settings);
         }
         settings
-    }
-}
-
-/// A name that no preset has.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no preset named `{0}`; there are `recommended` and `paper`")]
-pub struct UnknownPreset(String);
-
-impl FromStr for Preset {
-    type Err = UnknownPreset;
-
-    fn from_str(name: &str) -> Result<Self, UnknownPreset> {
-        Self::ALL
-            .into_iter()
-            .find(|preset| preset.name() == name)
-            .ok_or_else(|| UnknownPreset(name.to_owned()))
     }
 }
 
