@@ -79,8 +79,8 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::published::{ABLATION, Published, RESULTS};
     use crate::Metric;
+    use crate::published::{ABLATION, Published, RESULTS};
 
     #[test]
     fn every_published_figure_is_in_a_table() {

@@ -113,8 +113,8 @@ fn a_finding_reads_back_as_it_was_written() {
     let rows = rows(&paper, "ablation", &["no-target-network"], &[]);
     let task = &tasks(&paper, &rows, 1, None, &place.runs())[0];
     let finding = place.train(task);
-    assert_eq!(place.file(task), place.results().join("ablation/no-target-network-s0.json"));
-    assert_eq!(task.job.folder, place.runs().join("paper/ablation/no-target-network-s0"));
+    assert_eq!(place.file(task), place.results().join("ablation/40gmm-no-target-network-T5-s0.json"));
+    assert_eq!(task.job.folder, place.runs().join("paper/ablation/40gmm-no-target-network-T5-s0"));
     assert_eq!(Finding::read(&place.file(task)).expect("read"), finding);
     assert_eq!(finding.settings().expect("settings").difference(&task.job.settings, &[]), None);
     assert_eq!(finding.curve.iteration, [0, 10, 20, 30]);
