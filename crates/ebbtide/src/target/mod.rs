@@ -4,6 +4,7 @@ mod batch;
 mod checked;
 mod cholesky;
 mod data;
+mod formula;
 mod funnel;
 mod gmm;
 mod lanes;
@@ -13,6 +14,7 @@ mod named;
 mod well;
 
 pub(crate) use checked::{NOWHERE, check_log_density, evaluate, evaluate_with_gradient};
+pub use formula::{Formula, FormulaError, FormulaProblem};
 pub use funnel::{Funnel, FunnelError};
 pub use gmm::Gmm40Deviation;
 pub use manywell::{Manywell, ManywellError};

@@ -1,0 +1,199 @@
+//! A tape: the operations of a formula in the order of their doing. What is done twice stands there once, and what comes out
+//! the same for all points is done when the tape is written.
+
+use std::collections::HashMap;
+
+use super::function::Function;
+
+/// The place of an operation on the tape.
+pub type Place = usize;
+
+/// A number that is compared by its bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Number(u64);
+
+impl Number {
+    fn new(value: f64) -> Self {
+        Self(value.to_bits())
+    }
+
+    /// The number itself.
+    pub fn value(self) -> f64 {
+        f64::from_bits(self.0)
+    }
+}
+
+/// An operation on what earlier ones have found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Operation {
+    Constant(Number),
+    Coordinate(usize),
+    Add(Place, Place),
+    Subtract(Place, Place),
+    Multiply(Place, Place),
+    Divide(Place, Place),
+    /// To a whole power.
+    Whole(Place, i32),
+    /// To any other power that is the same for all points.
+    Fixed(Place, Number),
+    Power(Place, Place),
+    Apply(Function, Place),
+    Min(Place, Place),
+    Max(Place, Place),
+    /// log(eᵃ + eᵇ).
+    LogAddExp(Place, Place),
+}
+
+/// A tape that is being written.
+#[derive(Debug, Default)]
+pub struct Writer {
+    operations: Vec<Operation>,
+    known: HashMap<Operation, Place>,
+}
+
+/// A whole power larger than this is one like any other.
+const LARGEST_WHOLE: f64 = 64.0;
+
+impl Writer {
+    /// How many operations there are.
+    pub fn len(&self) -> usize {
+        self.operations.len()
+    }
+
+    /// The value of an operation that is the same for all points.
+    pub fn value(&self, place: Place) -> Option<f64> {
+        match self.operations[place] {
+            Operation::Constant(number) => Some(number.value()),
+            _ => None,
+        }
+    }
+
+    /// The operations that the value of `last` rests on, `last` at the end.
+    pub fn finish(self, last: Place) -> Vec<Operation> {
+        let mut is_used = vec![false; last + 1];
+        is_used[last] = true;
+        for place in (0..=last).rev() {
+            if is_used[place] {
+                self.operations[place].map(|other| {
+                    is_used[other] = true;
+                    other
+                });
+            }
+        }
+        let mut places = vec![0; last + 1];
+        let mut kept = Vec::new();
+        for place in (0..=last).filter(|place| is_used[*place]) {
+            places[place] = kept.len();
+            kept.push(self.operations[place].map(|other| places[other]));
+        }
+        kept
+    }
+
+    fn push(&mut self, operation: Operation) -> Place {
+        let next = self.operations.len();
+        let place = *self.known.entry(operation).or_insert(next);
+        if place == next {
+            self.operations.push(operation);
+        }
+        place
+    }
+
+    pub fn constant(&mut self, value: f64) -> Place {
+        self.push(Operation::Constant(Number::new(value)))
+    }
+
+    pub fn coordinate(&mut self, index: usize) -> Place {
+        self.push(Operation::Coordinate(index))
+    }
+
+    pub fn add(&mut self, a: Place, b: Place) -> Place {
+        match (self.value(a), self.value(b)) {
+            (Some(a), Some(b)) => self.constant(a + b),
+            (Some(0.0), None) => b,
+            (None, Some(0.0)) => a,
+            _ => self.push(Operation::Add(a.min(b), a.max(b))),
+        }
+    }
+
+    pub fn subtract(&mut self, a: Place, b: Place) -> Place {
+        match (self.value(a), self.value(b)) {
+            (Some(a), Some(b)) => self.constant(a - b),
+            (None, Some(0.0)) => a,
+            _ => self.push(Operation::Subtract(a, b)),
+        }
+    }
+
+    pub fn negate(&mut self, a: Place) -> Place {
+        let zero = self.constant(-0.0);
+        self.subtract(zero, a)
+    }
+
+    pub fn multiply(&mut self, a: Place, b: Place) -> Place {
+        match (self.value(a), self.value(b)) {
+            (Some(a), Some(b)) => self.constant(a * b),
+            (Some(1.0), None) => b,
+            (None, Some(1.0)) => a,
+            _ => self.push(Operation::Multiply(a.min(b), a.max(b))),
+        }
+    }
+
+    pub fn divide(&mut self, a: Place, b: Place) -> Place {
+        match (self.value(a), self.value(b)) {
+            (Some(a), Some(b)) => self.constant(a / b),
+            (None, Some(1.0)) => a,
+            _ => self.push(Operation::Divide(a, b)),
+        }
+    }
+
+    pub fn power(&mut self, a: Place, b: Place) -> Place {
+        match (self.value(a), self.value(b)) {
+            (Some(a), Some(b)) => self.constant(a.powf(b)),
+            (None, Some(1.0)) => a,
+            (None, Some(2.0)) => self.multiply(a, a),
+            (None, Some(b)) if b.fract() == 0.0 && b.abs() <= LARGEST_WHOLE => {
+                self.push(Operation::Whole(a, b as i32))
+            }
+            (None, Some(b)) => self.push(Operation::Fixed(a, Number::new(b))),
+            (_, None) => self.push(Operation::Power(a, b)),
+        }
+    }
+
+    pub fn apply(&mut self, function: Function, a: Place) -> Place {
+        match self.value(a) {
+            Some(a) => self.constant(function.at(a)),
+            None => self.push(Operation::Apply(function, a)),
+        }
+    }
+
+    pub fn min(&mut self, a: Place, b: Place) -> Place {
+        self.push(Operation::Min(a.min(b), a.max(b)))
+    }
+
+    pub fn max(&mut self, a: Place, b: Place) -> Place {
+        self.push(Operation::Max(a.min(b), a.max(b)))
+    }
+
+    pub fn log_add_exp(&mut self, a: Place, b: Place) -> Place {
+        self.push(Operation::LogAddExp(a.min(b), a.max(b)))
+    }
+}
+
+impl Operation {
+    /// The same operation on things that stand elsewhere.
+    fn map(self, mut to: impl FnMut(Place) -> Place) -> Self {
+        match self {
+            Self::Constant(_) | Self::Coordinate(_) => self,
+            Self::Add(a, b) => Self::Add(to(a), to(b)),
+            Self::Subtract(a, b) => Self::Subtract(to(a), to(b)),
+            Self::Multiply(a, b) => Self::Multiply(to(a), to(b)),
+            Self::Divide(a, b) => Self::Divide(to(a), to(b)),
+            Self::Whole(a, power) => Self::Whole(to(a), power),
+            Self::Fixed(a, power) => Self::Fixed(to(a), power),
+            Self::Power(a, b) => Self::Power(to(a), to(b)),
+            Self::Apply(function, a) => Self::Apply(function, to(a)),
+            Self::Min(a, b) => Self::Min(to(a), to(b)),
+            Self::Max(a, b) => Self::Max(to(a), to(b)),
+            Self::LogAddExp(a, b) => Self::LogAddExp(to(a), to(b)),
+        }
+    }
+}
