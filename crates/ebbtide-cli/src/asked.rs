@@ -19,6 +19,15 @@ pub struct Asked {
     /// What to sample; `ebbtide targets` lists the names
     #[arg(value_parser = Suggested(NamedTarget::ALL.map(NamedTarget::name).to_vec()), hide_possible_values = true)]
     target: Option<String>,
+    /// What to sample, as a log density in words, up to a constant: "-(x0^2 - 4)^2 - 0.5*(x1 - x0)^2"
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, conflicts_with = "target")]
+    formula: Option<String>,
+    /// How many coordinates the formula has: x0, x1, …
+    #[arg(long, value_name = "D", allow_negative_numbers = true)]
+    dim: Option<String>,
+    /// A value for a name in the formula: `--parameter k=3`
+    #[arg(long, value_name = "NAME=VALUE")]
+    parameter: Vec<String>,
     /// Take the settings from a TOML file, as `ebbtide config` prints it; `-` is standard input
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -57,12 +66,17 @@ impl Asked {
         }
         let flags = [
             ("TARGET", "target", &self.target),
+            ("--formula", "formula.log-density", &self.formula),
+            ("--dim", "formula.dim", &self.dim),
             ("--preset", "preset", &self.preset),
             ("--method", "method", &self.method),
             ("--steps", "steps", &self.steps),
             ("--iterations", "iterations", &self.iterations),
             ("--batch", "batch", &self.batch),
         ];
+        if self.formula.is_some() {
+            draft.flag("--formula", "target", "formula");
+        }
         for (name, key, value) in flags {
             if let Some(value) = value {
                 draft.flag(name, key, value);
@@ -70,6 +84,9 @@ impl Asked {
         }
         if let Some((name, seed)) = seed {
             draft.flag(name, "seed", &seed.to_string());
+        }
+        for text in &self.parameter {
+            draft.parameter("--parameter", text);
         }
         for text in &self.set {
             draft.argument("--set", text);

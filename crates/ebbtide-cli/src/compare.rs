@@ -204,7 +204,7 @@ pub fn write_runs(out: &mut dyn Write, found: &[Found]) -> io::Result<()> {
         "target,method,steps,seed,status,iterations,seconds,elbo,eubo,log_z,ess,w2,w2_floor,modes,folder"
     )?;
     for Found { folder, settings, outcome } in found {
-        let (target, method, steps) = (settings.target, settings.method_name(), settings.steps());
+        let (target, method, steps) = (&settings.target, settings.method_name(), settings.steps());
         write!(out, "{target},{method},{steps},{}", settings.config.seed)?;
         let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
         let figures = outcome.as_ref().and_then(|outcome| outcome.figures);

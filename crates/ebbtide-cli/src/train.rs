@@ -89,6 +89,7 @@ second one leaves at once. `ebbtide resume` goes on, to the same bits.
 Examples:
   ebbtide train 25gmm
   ebbtide train easy-funnel --steps 10 --method tb-tlm --seeds 0,1,2
+  ebbtide train --formula \"-(x0^2 - 4)^2 - 0.5*(x1 - x0)^2\" --dim 2
   ebbtide train manywell --iterations 2000 --set network.width=128 --json > result.json
   ebbtide config 40gmm > mine.toml && ebbtide train --config mine.toml";
 

@@ -19,7 +19,7 @@ pub fn of(settings: &Settings) -> String {
         return command;
     };
     command += &format!(" --method {method} --steps {} --seed {seed} --threads 1", settings.steps());
-    let usual = preset.settings(settings.target, Some(method), settings.steps());
+    let usual = preset.settings(settings.target.clone(), Some(method), settings.steps());
     for change in settings.differences(&usual, &WATCHING).filter(|change| change.key != "seed") {
         let value = change.ours.trim_matches('"');
         match ARGUMENTS.iter().find(|(key, _)| *key == change.key) {

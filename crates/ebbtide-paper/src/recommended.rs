@@ -54,7 +54,7 @@ pub fn table(printed: &[Printed]) -> Table {
 }
 
 fn recommend(settings: &mut Settings) {
-    *settings = Preset::Recommended.settings(settings.target, settings.method, settings.steps());
+    *settings = Preset::Recommended.settings(settings.target.clone(), settings.method, settings.steps());
 }
 
 /// The best that any method of the paper came to.

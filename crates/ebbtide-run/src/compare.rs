@@ -5,7 +5,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ebbtide::objective::Method;
-use ebbtide::target::NamedTarget;
 use serde::Serialize;
 
 use crate::folder::{FolderError, is_run};
@@ -124,7 +123,8 @@ pub fn gather(paths: &[PathBuf]) -> Gathered {
 fn read(folder: &Path) -> Result<Found, RunError> {
     let (settings, outcome) = (read_settings(folder)?, read_outcome(folder)?);
     if let Some(outcome) = &outcome {
-        let now = (settings.target.name(), settings.method_name(), settings.steps(), settings.config.seed);
+        let target = settings.target.to_string();
+        let now = (target.as_str(), settings.method_name(), settings.steps(), settings.config.seed);
         let then = (outcome.target.as_str(), outcome.method.as_str(), outcome.steps, outcome.seed);
         if now != then {
             return Err(RunError::Relabelled { path: folder.to_owned() });
@@ -151,9 +151,8 @@ fn runs_in(folder: &Path, levels: usize) -> Vec<PathBuf> {
 pub fn group(found: &[Found]) -> Vec<Group> {
     let mut groups: BTreeMap<_, Vec<&Found>> = BTreeMap::new();
     for run in found {
-        let target = NamedTarget::ALL.iter().position(|target| *target == run.settings.target);
         let method = Method::ALL.iter().position(|method| Some(*method) == run.settings.method);
-        let key = (target, method.unwrap_or(Method::ALL.len()), run.settings.steps());
+        let key = (run.settings.target.rank(), method.unwrap_or(Method::ALL.len()), run.settings.steps());
         groups.entry(key).or_default().push(run);
     }
     groups.into_values().map(|runs| summary(&runs)).collect()

@@ -50,6 +50,45 @@ fn what_is_printed_reads_back_the_same() {
 }
 
 #[test]
+fn a_formula_is_a_target() {
+    let text = "target = \"formula\"\nformula.log-density = \"-a*x0^2 - x1^2\"\nformula.dim = 2\n[formula.parameters]\na = 3";
+    let settings = right(text, &["steps=3"]);
+    let formula = settings.target.formula().expect("a formula");
+    assert_eq!((formula.text(), formula.parameters()), ("-a*x0^2 - x1^2", &[("a".to_owned(), 3.0)][..]));
+    assert_eq!(right(&settings.to_toml(), &[]), settings);
+    // Quotes, breaks and letters of all kinds come back as they were.
+    let lines = "target = \"formula\"\nformula.dim = 1\nformula.log-density = '''\n-x0^2\n  * λ'''\nformula.parameters.\"λ\" = 0.1";
+    let settings = right(lines, &[]);
+    assert_eq!(right(&settings.to_toml(), &[]), settings);
+    // Other words are other runs; the same words are the same on all machines.
+    let name = |arguments: &[&str]| right(text, arguments).name();
+    assert_eq!(name(&[]), "formula-0ad170-tb-tb-T5-s0");
+    assert_ne!(name(&["formula.parameters.a=4"]), name(&[]));
+    let difference = right(text, &[]).difference(&right(text, &["formula.parameters.a=4"]), &[]);
+    assert_eq!(difference.expect("another parameter").key, "formula.parameters");
+}
+
+#[test]
+fn mistakes_in_a_formula_are_told_with_their_place() {
+    let formula = |rest: &str| format!("target = \"formula\"\n{rest}");
+    let cases = [
+        ("", "the formula itself is missing"),
+        ("formula.log-density = \"-x0^2\"", "nothing says how many coordinates the formula has"),
+        ("formula.dim = 2\nformula.log-density = \"-x0^2 - y\"", "mine.toml:3:32: there is no `y`"),
+        ("formula.dim = 2\nformula.log-density = 3", "formula.log-density is 3, but must be a text"),
+        ("formula.dim = -1\nformula.log-density = \"x0\"", "formula.dim is -1, but must be a whole number"),
+        ("formula.dim = 1\nformula.log-density = \"x0\"\nformula.parameters.a = \"b\"", "must be a number"),
+        ("formula.dim = 1\nformula.logdensity = \"x0\"", "there is no setting named `formula.logdensity`"),
+    ];
+    for (rest, message) in cases {
+        let answer = wrong(&formula(rest), &[]);
+        assert!(answer.contains(message), "{rest}\n  answered: {answer}\n  wanted:   {message}");
+    }
+    let both = wrong("target = \"25gmm\"\nformula.dim = 2", &[]);
+    assert!(both.contains("the target is 25gmm, and there is a formula as well"), "{both}");
+}
+
+#[test]
 fn every_setting_can_be_set_by_an_argument() {
     let settings = right(
         "target = \"25gmm\"\nmethod = \"custom\"",

@@ -16,7 +16,7 @@ use ebbtide::numeric::product::{
 };
 use ebbtide::objective::Method;
 use ebbtide::stream::{Address, Purpose};
-use ebbtide::target::NamedTarget;
+use ebbtide::target::{Formula, NamedTarget, Target};
 use ebbtide::train::{
     Adam, Archive, Config, Drawn, Keep, LocalSearch, Recall, Replay, ReplayOptions, SumTree, ValidConfig,
 };
@@ -46,6 +46,7 @@ fn main() {
     replay(criterion);
     search(criterion);
     archive(criterion);
+    formulas(criterion);
     criterion.final_summary();
 }
 
@@ -291,5 +292,33 @@ fn archive(criterion: &mut Criterion) {
     group.bench_function("insert 25,600 into 600,000", |bencher| {
         bencher.iter(|| archive.insert(&points, &densities, Keep::Newest, &mut unused));
     });
+    group.finish();
+}
+
+/// A batch of log densities and gradients, written by hand and as a formula; an element is a point.
+fn formulas(criterion: &mut Criterion) {
+    let funnel = "-x0^2/2 - 4.5*x0 - 0.5*exp(-x0)*sum(i, 1, 9, x[i]^2)";
+    let wells = "sum(i, 0, 15, -x[2*i]^4 + 6*x[2*i]^2 + 0.5*x[2*i] - 0.5*x[2*i+1]^2)";
+    let means: Vec<String> = (0..25)
+        .map(|place| format!("-((x0 - {})^2 + (x1 - {})^2)/0.6", 5 * (place / 5) - 10, 5 * (place % 5) - 10))
+        .collect();
+    let mixture = format!("logsumexp({})", means.join(", "));
+    let cases =
+        [(NamedTarget::EasyFunnel, funnel), (NamedTarget::Manywell, wells), (NamedTarget::Gmm25, &mixture)];
+    let mut group = criterion.benchmark_group("density and gradient");
+    group.throughput(Throughput::Elements(BATCH as u64));
+    for (target, text) in cases {
+        let built = target.build();
+        let formula = Formula::new(text, built.dim(), &[]).expect("a formula");
+        let points = numbers(BATCH * built.dim());
+        let (mut out, mut gradient) = (vec![0.0; BATCH], vec![0.0; points.len()]);
+        for (name, density) in [("by hand", &*built), ("formula", &formula as &dyn Target)] {
+            let density = density.differentiable().expect("it has a gradient");
+            group.bench_function(BenchmarkId::new(name, target), |bencher| {
+                bencher
+                    .iter(|| density.log_density_and_gradient(black_box(&points), &mut out, &mut gradient));
+            });
+        }
+    }
     group.finish();
 }

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use ebbtide::objective::Method;
-use ebbtide::target::NamedTarget;
 use ebbtide_run::compare::{Found, Group, Mean, group, is_done};
 use ebbtide_run::folder::Files;
 use ebbtide_run::number::estimate;
@@ -108,9 +107,8 @@ fn single_runs(found: &[Found], place: &Path) -> Markup {
     let mut found: Vec<&Found> = found.iter().collect();
     found.sort_by_key(|run| {
         let Settings { target, method, config, .. } = &run.settings;
-        let target = NamedTarget::ALL.iter().position(|known| known == target);
         let method = Method::ALL.iter().position(|known| Some(*known) == *method);
-        (target, method.is_none(), method, run.settings.steps(), config.seed)
+        (target.rank(), method.is_none(), method, run.settings.steps(), config.seed)
     });
     html! {
         h2 { "Single runs" }

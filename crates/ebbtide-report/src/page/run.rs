@@ -1,6 +1,6 @@
 //! The page of one run.
 
-use ebbtide::target::TargetError;
+use ebbtide::target::{Formula, TargetError};
 use ebbtide_run::number::estimate;
 use ebbtide_run::reading::{Reading, Verdict};
 use ebbtide_run::{Environment, Figures, Outcome, Status};
@@ -92,6 +92,9 @@ fn overview(portrait: &Portrait) -> Section {
                     span.badge.(kind) { (verdict) }
                 }
             }
+            @if let Some(formula) = settings.target.formula() {
+                p.formula { code { (formula.text()) } (given(formula)) }
+            }
             p.about { (about) }
         }
         @if portrait.stage != Stage::Over { (progress(portrait)) }
@@ -107,6 +110,15 @@ fn overview(portrait: &Portrait) -> Section {
         @for remark in &portrait.remarks { p.about { (remark) } }
     };
     section("overview", Some(body))
+}
+
+/// The values of a formula's parameters.
+fn given(formula: &Formula) -> String {
+    let value = |(name, value): &(String, f64)| format!("{name} = {value}");
+    match formula.parameters() {
+        [] => String::new(),
+        parameters => format!(" with {}", parameters.iter().map(value).collect::<Vec<_>>().join(", ")),
+    }
 }
 
 /// The first coordinates of a point.

@@ -4,12 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ebbtide::objective::Method;
 use ebbtide::process::Grid;
-use ebbtide::target::NamedTarget;
 
 use super::choices::PRESETS;
 use super::document::{self, Entry};
+use super::subject::{self, FORMULA};
 use super::value::{Value, nearest};
-use super::{CUSTOM, Keeping, Place, Preset, Problem, Problems, SETTINGS, Settings, Source, disagreements};
+use super::{
+    CUSTOM, Keeping, Place, Preset, Problem, Problems, SETTINGS, Settings, Source, Subject, disagreements,
+};
 
 /// What is said of settings that have no effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,12 +70,22 @@ impl Draft {
         }
     }
 
+    /// Adds `name=value`, a parameter of the formula, as an argument has it.
+    pub fn parameter(&mut self, name: &str, text: &str) {
+        let before = self.entries.len();
+        self.argument(name, text);
+        for entry in &mut self.entries[before..] {
+            entry.path = subject::parameter(&entry.path);
+        }
+    }
+
     /// Adds the value of an argument of its own: `--steps 5`.
     pub fn flag(&mut self, name: &str, key: &str, value: &str) {
         let source = self.source(name, value);
         self.sources[source].is_argument = true;
         let place = Place { source, span: 0..value.len() };
-        let value = if key == "target" { Value::Text(value.to_owned()) } else { document::value_of(value) };
+        let is_words = subject::is_words(key);
+        let value = if is_words { Value::Text(value.to_owned()) } else { document::value_of(value) };
         self.add(Entry { path: key.to_owned(), key: place.clone(), table: place.clone(), place, value });
     }
 
@@ -104,22 +116,22 @@ impl Draft {
                 problems.push(problem.at(before.place, "once").at(entry.place, "and again"));
             }
         }
-        let mut resolving = Resolving { preset, given, problems, strictness };
-        match resolving.settings() {
-            Some(settings) if resolving.problems.is_empty() => Ok(settings),
-            _ => Err(Problems { sources, problems: resolving.problems }),
-        }
+        let mut resolving = Resolving { preset, sources: &sources, given, problems, strictness };
+        let settings = resolving.settings();
+        let problems = resolving.problems;
+        settings.filter(|_| problems.is_empty()).ok_or(Problems { sources, problems })
     }
 }
 
-struct Resolving {
+struct Resolving<'a> {
     preset: Preset,
+    sources: &'a [Source],
     given: BTreeMap<String, Entry>,
     problems: Vec<Problem>,
     strictness: Strictness,
 }
 
-impl Resolving {
+impl Resolving<'_> {
     fn settings(&mut self) -> Option<Settings> {
         self.unknown();
         let target = self.target();
@@ -141,9 +153,13 @@ impl Resolving {
 
     /// Names that no setting has. A table that does not exist is one problem, not one for each of its keys.
     fn unknown(&mut self) {
-        let known = |path: &str| HEADS.contains(&path) || SETTINGS.iter().any(|setting| setting.key == path);
-        let tables: BTreeSet<&str> =
-            SETTINGS.iter().filter_map(|setting| Some(setting.key.split_once('.')?.0)).collect();
+        let known = |path: &str| {
+            HEADS.contains(&path)
+                || subject::is_of_formula(path)
+                || SETTINGS.iter().any(|setting| setting.key == path)
+        };
+        let of_settings = SETTINGS.iter().filter_map(|setting| Some(setting.key.split_once('.')?.0));
+        let tables: BTreeSet<&str> = of_settings.chain([FORMULA]).collect();
         let mut told = BTreeSet::new();
         for entry in self.given.values().filter(|entry| !known(&entry.path)) {
             let outer = entry.path.split('.').next().unwrap_or_default();
@@ -171,28 +187,8 @@ impl Resolving {
         }
     }
 
-    fn target(&mut self) -> Option<NamedTarget> {
-        let Some(entry) = self.given.get("target") else {
-            let help = "name one, as in `ebbtide train 25gmm`, or write `target = \"25gmm\"`; `ebbtide targets` lists them";
-            self.problems.push(Problem::new("nothing says what to sample").help(help));
-            return None;
-        };
-        let parsed = match &entry.value {
-            Value::Text(name) => name.parse::<NamedTarget>(),
-            other => other.to_string().parse(),
-        };
-        parsed
-            .map_err(|unknown| {
-                let problem =
-                    Problem::new(format!("there is no target named {}", Value::Text(unknown.given)));
-                let all = NamedTarget::ALL.map(NamedTarget::name).join(", ");
-                let help = match unknown.nearest {
-                    Some(nearest) => format!("did you mean `{nearest}`? The targets are {all}"),
-                    None => format!("the targets are {all}"),
-                };
-                self.problems.push(problem.at(entry.place.clone(), "unknown target").help(help));
-            })
-            .ok()
+    fn target(&mut self) -> Option<Subject> {
+        subject::read(&self.given, self.sources).map_err(|problems| self.problems.extend(problems)).ok()
     }
 
     /// Whose settings fill in what is not given.
@@ -284,7 +280,7 @@ impl Resolving {
     /// A method that is named must be the one that is set.
     fn agreement(&mut self, settings: &Settings) {
         let Some(method) = settings.method else { return };
-        let usual = settings.preset.settings(settings.target, Some(method), settings.steps());
+        let usual = settings.preset.settings(settings.target.clone(), Some(method), settings.steps());
         for key in disagreements(method, &settings.config) {
             let setting =
                 SETTINGS.iter().find(|setting| setting.key == key).expect("methods decide settings");
@@ -306,7 +302,7 @@ impl Resolving {
         if self.strictness == Strictness::Lenient {
             return;
         }
-        let usual = settings.preset.settings(settings.target, settings.method, settings.steps());
+        let usual = settings.preset.settings(settings.target.clone(), settings.method, settings.steps());
         for setting in SETTINGS {
             let Some(entry) = self.given.get(setting.key) else { continue };
             let is_usual = || {

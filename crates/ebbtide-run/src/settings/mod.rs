@@ -7,6 +7,7 @@ mod preset;
 mod print;
 mod problem;
 mod setting;
+mod subject;
 mod table;
 mod value;
 
@@ -14,7 +15,7 @@ use std::sync::Arc;
 
 use ebbtide::objective::Method;
 use ebbtide::process::{Corrections, GenerationVariance};
-use ebbtide::target::{NamedTarget, Target};
+use ebbtide::target::Target;
 use ebbtide::train::{Config, ConfigError, ValidConfig};
 
 pub use document::{Entry, entries};
@@ -22,6 +23,7 @@ pub use draft::{Draft, MOST_SAMPLES, Strictness};
 pub use preset::Preset;
 pub use problem::{Place, Problem, Problems, Source};
 pub use setting::Setting;
+pub use subject::Subject;
 pub use table::SETTINGS;
 pub use value::{Mismatch, Value, nearest};
 
@@ -31,7 +33,7 @@ pub struct Settings {
     /// What it began with, before anybody changed anything.
     pub preset: Preset,
     /// What is sampled.
-    pub target: NamedTarget,
+    pub target: Subject,
     /// How the two processes learn; `None` for a combination that has no name.
     pub method: Option<Method>,
     /// The training.
@@ -92,20 +94,19 @@ impl Settings {
 
     /// The target itself.
     pub fn built_target(&self) -> Arc<dyn Target> {
-        self.target.build().into()
+        self.target.build()
     }
 
     /// Every setting with its value in TOML, those first that the others are presets of. As lines `key = value` they are a
     /// configuration again.
     pub fn entries(&self) -> Vec<(&'static str, String)> {
         let heads = [
-            ("target", setting::quoted(self.target.name())),
             ("preset", setting::quoted(self.preset.name())),
             ("method", setting::quoted(self.method_name())),
             ("steps", self.steps().to_string()),
         ];
         let rest = SETTINGS.iter().map(|setting| (setting.key, (setting.write)(self)));
-        heads.into_iter().chain(rest).collect()
+        self.target.entries().into_iter().chain(heads).chain(rest).collect()
     }
 
     /// The first setting in which the two differ, but for those in `except`.
@@ -116,8 +117,8 @@ impl Settings {
     /// All settings in which the two differ, with both values, but for those in `except`. What has no effect in either makes no
     /// difference.
     pub fn differences(&self, other: &Self, except: &[&str]) -> impl Iterator<Item = Difference> {
+        let subject = subject::KEYS.map(|key| (key, self.target.entry(key), other.target.entry(key)));
         let heads = [
-            ("target", self.target.to_string(), other.target.to_string()),
             ("method", self.method_name().to_owned(), other.method_name().to_owned()),
             ("steps", self.steps().to_string(), other.steps().to_string()),
         ];
@@ -127,7 +128,11 @@ impl Settings {
         };
         let row = |setting: &Setting| (setting.key, (setting.write)(self), (setting.write)(other));
         let rest: Vec<_> = SETTINGS.iter().filter(counts).map(row).collect();
-        let all = heads.into_iter().chain(rest).map(|(key, ours, theirs)| Difference { key, ours, theirs });
+        let all = subject.into_iter().chain(heads).chain(rest).map(|(key, ours, theirs)| Difference {
+            key,
+            ours,
+            theirs,
+        });
         all.filter(|difference| difference.ours != difference.theirs)
     }
 }

@@ -5,7 +5,7 @@ use ebbtide::target::NamedTarget;
 use ebbtide::train::Config;
 
 use super::document::{Entry, entries};
-use super::{Keeping, SETTINGS, Settings};
+use super::{Keeping, SETTINGS, Settings, Subject};
 
 /// Whose settings a run begins with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,13 +30,15 @@ impl Preset {
     }
 
     /// The settings for a target and a method. Without a method, those of `tb-tb`, to be changed.
-    pub fn settings(self, target: NamedTarget, method: Option<Method>, steps: usize) -> Settings {
+    pub fn settings(self, target: impl Into<Subject>, method: Option<Method>, steps: usize) -> Settings {
+        let target = target.into();
+        let named = target.named();
         let trained = method.unwrap_or(Method::TbTb);
         let config = Config::new(trained, steps);
         let keeping = Keeping::new(config.iterations);
         let mut settings = Settings { preset: self, target, method, config, keeping };
-        let case = Case { target, method: trained, steps };
-        case.apply(paper(target), &mut settings);
+        let case = Case { target: named, method: trained, steps };
+        case.apply(named.map_or("", paper), &mut settings);
         if self == Preset::Recommended {
             case.apply(RECOMMENDED, &mut settings);
         }
@@ -71,7 +73,8 @@ const RECOMMENDED: &str =
 /// What settings are wanted for.
 #[derive(Clone, Copy)]
 struct Case {
-    target: NamedTarget,
+    /// One of the library's, or none of them.
+    target: Option<NamedTarget>,
     method: Method,
     steps: usize,
 }
@@ -100,7 +103,7 @@ impl Case {
     /// Whether the settings of a section hold: `[40gmm]`, `[pis-tlm]`, `[tb]` for all methods whose names begin like that,
     /// `[up-to-5-steps]`.
     fn is_in(self, section: &str) -> bool {
-        self.target.name() == section
+        self.target.is_some_and(|target| target.name() == section)
             || steps_up_to(section).is_some_and(|most| self.steps <= most)
             || is_of(self.method, section)
     }
@@ -188,14 +191,14 @@ mod tests {
     #[test]
     fn a_section_holds_for_some_targets_methods_and_steps() {
         let is_in = |section: &str, method: Method, steps: usize| {
-            Case { target: NamedTarget::Gmm40, method, steps }.is_in(section)
+            Case { target: Some(NamedTarget::Gmm40), method, steps }.is_in(section)
         };
         assert!(is_in("tb", Method::TbTlm, 5) && is_in("pis-tlm", Method::PisTlm, 5));
         assert!(!is_in("tb", Method::PisTlm, 5) && !is_in("tb-t", Method::TbTlm, 5));
         assert!(is_in("up-to-5-steps", Method::TbTb, 5) && !is_in("up-to-5-steps", Method::TbTb, 6));
         assert!(is_in("40gmm", Method::TbTb, 5) && !is_in("25gmm", Method::TbTb, 5));
         assert!(!is_section("replay") && !is_section("up-to-steps"));
-        let case = Case { target: NamedTarget::Gmm40, method: Method::TbTb, steps: 5 };
+        let case = Case { target: Some(NamedTarget::Gmm40), method: Method::TbTb, steps: 5 };
         assert_eq!(case.key("40gmm.tb.replay.ratio"), Some("replay.ratio"));
         assert_eq!(case.key("40gmm.pis.replay.ratio"), None);
     }

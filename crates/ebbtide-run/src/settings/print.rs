@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{DECIDED, SETTINGS, Settings};
+use super::{DECIDED, SETTINGS, Settings, Subject};
 
 /// What each table is about.
 const TABLES: &[(&str, &str)] = &[
@@ -26,8 +26,14 @@ impl Settings {
     pub fn to_toml(&self) -> String {
         let mut text = String::new();
         let methods = ebbtide::objective::Method::ALL.map(ebbtide::objective::Method::name).join(", ");
-        comment(&mut text, "What is sampled. `ebbtide targets` lists the names.");
-        line(&mut text, "", "target", &format!("\"{}\"", self.target));
+        let about = match self.target {
+            Subject::Named(_) => "What is sampled. `ebbtide targets` lists the names.",
+            Subject::Formula(_) => "What is sampled: a log density in words.",
+        };
+        comment(&mut text, about);
+        for (key, value) in self.target.entries() {
+            line(&mut text, "", key, &value);
+        }
         comment(
             &mut text,
             "Whose settings fill in what is left out below: \"recommended\" ones, or the \"paper\"'s.",
@@ -41,7 +47,7 @@ impl Settings {
         comment(&mut text, "Steps from the origin to a sample.");
         line(&mut text, "", "steps", &self.steps().to_string());
         // What has no effect is not read again, so it stands as it usually would.
-        let usual = self.preset.settings(self.target, self.method, self.steps());
+        let usual = self.preset.settings(self.target.clone(), self.method, self.steps());
         let mut table = "";
         for setting in SETTINGS {
             let (of, key) = setting.key.rsplit_once('.').unwrap_or(("", setting.key));

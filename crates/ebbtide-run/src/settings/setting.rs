@@ -60,7 +60,13 @@ pub(super) fn float(value: impl std::fmt::Debug) -> String {
 }
 
 pub(super) fn quoted(text: &str) -> String {
-    format!("\"{text}\"")
+    let escaped = text
+        .replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('\n', "\\n")
+        .replace('\t', "\\t")
+        .replace('\r', "\\r");
+    format!("\"{escaped}\"")
 }
 
 pub(super) fn name<T: Copy + PartialEq>(choices: &[(&'static str, T)], value: T) -> String {

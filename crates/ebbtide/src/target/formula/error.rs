@@ -31,6 +31,9 @@ pub enum FormulaProblem {
     /// Nothing there, or only blanks.
     #[error("the formula is empty; it gives the log density, as in `-0.5*(x0^2 + x1^2)`")]
     Empty,
+    /// Points without coordinates.
+    #[error("points need at least one coordinate")]
+    NoCoordinates,
     /// No part of any formula.
     #[error("`{0}` is no part of a formula")]
     Character(char),

@@ -54,6 +54,9 @@ impl Formula {
     /// Reads a formula of the log density, up to a constant, of points with `dim` coordinates. All of them must occur, and
     /// all parameters.
     pub fn new(text: &str, dim: usize, parameters: &[(&str, f64)]) -> Result<Self, FormulaError> {
+        if dim == 0 {
+            return Err(FormulaError::new(FormulaProblem::NoCoordinates, 0..0, ""));
+        }
         let operations = lower::lower(text, &syntax::parse(text)?, dim, parameters)?;
         Ok(Self {
             text: text.to_owned(),

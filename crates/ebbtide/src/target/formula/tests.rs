@@ -189,6 +189,7 @@ fn mistakes_are_shown_where_they_are() {
     for (text, dim, message) in cases {
         assert_eq!(problem(text, dim), message, "{text}");
     }
+    assert_eq!(problem("x0", 0), "points need at least one coordinate");
 }
 
 #[test]
