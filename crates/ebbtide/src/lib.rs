@@ -3,7 +3,7 @@
 //! A generation process builds a sample from the origin in a few Gaussian steps; a destruction process takes
 //! it apart again. Both are learned. The modules stand in the order of the method:
 //!
-//! [`target`] → [`process`] → [`trajectory`] → [`objective`] → [`train`] → [`metric`]
+//! [`target`] → [`process`] → [`trajectory`] → [`objective`] → [`train`] → [`metric`] → [`weighted`]
 //!
 //! with [`network`], [`numeric`] and [`stream`] underneath. Nothing in this crate touches a file, prints, or
 //! reads a clock.
@@ -22,3 +22,4 @@ pub mod stream;
 pub mod target;
 pub mod train;
 pub mod trajectory;
+pub mod weighted;

@@ -32,6 +32,8 @@ pub enum Purpose {
     Sample = 11,
     /// Which end points the local-search buffer keeps.
     Keep = 12,
+    /// Which samples are chosen by their weights.
+    Resample = 13,
 }
 
 /// The first three parts of an address; the fourth, the trajectory, picks the stream.

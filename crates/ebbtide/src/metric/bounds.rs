@@ -1,5 +1,7 @@
 //! ELBO, EUBO and importance-weighted log Z, from the log weights of trajectories.
 
+use super::pareto::pareto_shape;
+
 /// A Monte-Carlo estimate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
@@ -42,6 +44,8 @@ pub struct Importance {
     pub log_z: Estimate,
     /// Effective sample size, as a share of the draws: (Σ w)² / (n Σ w²).
     pub effective: f64,
+    /// Pareto k̂, where there are enough weights: above 0.7 neither figure can be relied upon.
+    pub tail: Option<f64>,
 }
 
 /// The two bounds on log Z, and the estimate between them.
@@ -77,7 +81,7 @@ impl Importance {
         let most = log_weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         if most == f64::NEG_INFINITY {
             let log_z = Estimate { value: most, standard_error: f64::NAN };
-            return Self { log_z, effective: 0.0 };
+            return Self { log_z, effective: 0.0, tail: None };
         }
         let weights = || log_weights.iter().map(|log_weight| (log_weight - most).exp());
         let sum: f64 = weights().sum();
@@ -88,6 +92,7 @@ impl Importance {
             // The error of a logarithm is the relative error of its argument.
             log_z: Estimate { value: most + mean.ln(), standard_error: (variance / n).sqrt() / mean },
             effective: sum * sum / (n * squares),
+            tail: pareto_shape(log_weights),
         }
     }
 }
