@@ -56,6 +56,8 @@ pub enum Failure {
     Target(#[from] TargetError),
     #[error(transparent)]
     Evaluation(#[from] EvaluationError),
+    #[error("all importance weights vanish: no sample is where the density is above zero")]
+    Weightless,
     #[error(transparent)]
     Report(#[from] ReportError),
     #[error(transparent)]

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
+use console::{Alignment, pad_str};
 use ebbtide_run::folder::Files;
 use ebbtide_run::{Figures, Outcome, Status};
 
@@ -91,7 +92,13 @@ impl FinalTable<'_> {
             row(f, "EUBO", estimate(eubo, error), "upper bound on log Z")?;
         }
         let about = format!("effective share of the {} samples", self.outcome.samples);
-        row(f, "ESS", format!("{:.1} %", 100.0 * figures.ess), &about)
+        row(f, "ESS", format!("{:.1} %", 100.0 * figures.ess), &about)?;
+        match figures.pareto_k {
+            Some(k) => {
+                row(f, "k̂", format!("{k:.2}"), "tail of the weights; estimates settle where it is below 0.7")
+            }
+            None => Ok(()),
+        }
     }
 
     /// What is known of the samples, and which weights they came from.
@@ -115,7 +122,9 @@ impl FinalTable<'_> {
 }
 
 fn row(f: &mut fmt::Formatter, name: &str, value: String, about: &str) -> fmt::Result {
-    writeln!(f, "{}", format!("  {name:<8}{value:<18}  {about}").trim_end())
+    // Not by characters: k̂ is two of them.
+    let name = pad_str(name, 8, Alignment::Left, None);
+    writeln!(f, "{}", format!("  {name}{value:<18}  {about}").trim_end())
 }
 
 /// A point by its first coordinates.
@@ -164,6 +173,7 @@ mod tests {
                 log_z: -0.0312,
                 log_z_error: 0.0123,
                 ess: 0.7123,
+                pareto_k: None,
             }),
             log_z_true: Some(0.0),
             w2: None,

@@ -7,8 +7,11 @@ use std::process::ExitCode;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use ebbtide::metric::log_weights;
+use ebbtide::stream::{Address, Purpose};
 use ebbtide::trajectory::{Threads, Trajectories};
+use ebbtide::weighted::{independence_chain, resample};
 use ebbtide_run::export::{Export, Format, Shape};
+use ebbtide_run::number::thousands;
 use ebbtide_run::trained::{Trained, Which};
 
 use crate::failure::{Failure, say};
@@ -34,6 +37,12 @@ pub struct Sample {
     /// With importance weights: log w = log density + log p← − log p→ of the trajectory
     #[arg(long)]
     weights: bool,
+    /// Chosen by importance weight among four times as many: exact as N grows
+    #[arg(long, conflicts_with_all = ["weights", "trajectories", "chain"])]
+    resample: bool,
+    /// A Markov chain that goes along with samples or stays (independence Metropolis): exact as N grows
+    #[arg(long, conflicts_with_all = ["weights", "trajectories"])]
+    chain: bool,
     /// Whole paths from the origin to the sample, both included
     #[arg(long)]
     trajectories: bool,
@@ -52,11 +61,16 @@ const HELP: &str = "\
 Normalised, the weights exp(log w) make expectations under the target consistent, and their mean is an estimate of Z.
 In npy files weights and samples are fields of one array: a[\"x\"], a[\"log_weight\"]. Trajectories are (N, T + 1, d) there; csv and
 parquet have a row for each state, with its time.
+Where the sampler reaches all of the target, --resample and --chain draw from it exactly as N grows; they repeat samples of large weight.
 
 Examples:
   ebbtide sample runs/2026-11-16-25gmm-tb-tb-T5-s0 -n 100000 -o samples.npy
   ebbtide sample runs/2026-11-16-25gmm-tb-tb-T5-s0 -n 10000 --weights -o samples.parquet
+  ebbtide sample runs/2026-11-16-25gmm-tb-tb-T5-s0 -n 10000 --resample -o exact.npy
   ebbtide sample runs/2026-11-16-25gmm-tb-tb-T5-s0 -n 5 --trajectories";
+
+/// Samples that one is chosen from.
+const PROPOSALS: usize = 4;
 
 /// Numbers of a portion: what is in memory at once.
 const PORTION: usize = 1 << 22;
@@ -67,6 +81,9 @@ impl Sample {
         let mut trained =
             Trained::open(&meant(&self.run, runs)?, self.checkpoint, &Threads::new(self.threads)?)?;
         trained.remarks.iter().for_each(|remark| say(remark));
+        if self.resample || self.chain {
+            return self.chosen(&mut trained);
+        }
         let model = trained.sampler.model();
         let (dim, path) = (model.dim(), model.dim() * model.steps());
         let times = self.trajectories.then(|| model.grid.times().to_vec());
@@ -93,6 +110,52 @@ impl Sample {
             export.write(&states, weights.as_deref())?;
             first += count;
         }
+        export.finish()?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Draws, and writes those that their weights choose.
+    fn chosen(&self, trained: &mut Trained) -> Result<ExitCode, Failure> {
+        let model = trained.sampler.model();
+        let (dim, path) = (model.dim(), model.dim() * model.steps());
+        let interrupt = Interrupt::silent()?;
+        let mut export = self.open(Shape { dim, weights: false, times: None })?;
+        let all = if self.chain { self.count } else { self.count.saturating_mul(PROPOSALS) };
+        let most = (PORTION / path).max(1);
+        let (mut ends, mut portion, mut weights) = (Vec::new(), Vec::new(), Vec::new());
+        while weights.len() < all {
+            if interrupt.stop().asked() {
+                return Ok(ExitCode::from(INTERRUPTED));
+            }
+            let trajectories =
+                trained.sampler.portion(weights.len(), most.min(all - weights.len()), self.seed);
+            weights.extend(log_weights(&*trained.target, &mut trained.sampler, &trajectories)?);
+            trajectories.copy_ends(&mut portion);
+            ends.extend_from_slice(&portion);
+        }
+        let address = Address::new(self.seed, Purpose::Resample, 0);
+        let chosen = match self.chain {
+            true => independence_chain(&weights, address).map(|chain| {
+                let share = 100.0 * chain.accepted as f64 / all as f64;
+                say(&format!("{share:.1} % of the proposals were accepted"));
+                chain.states
+            }),
+            false => resample(&weights, self.count, address),
+        };
+        let chosen = chosen.ok_or(Failure::Weightless)?;
+        let mut points = Vec::with_capacity(chosen.len() * dim);
+        for place in &chosen {
+            points.extend_from_slice(&ends[place * dim..][..dim]);
+        }
+        let mut distinct = chosen;
+        distinct.sort_unstable();
+        distinct.dedup();
+        say(&format!(
+            "{} different samples among {}",
+            thousands(distinct.len() as u64),
+            thousands(self.count as u64)
+        ));
+        export.write(&points, None)?;
         export.finish()?;
         Ok(ExitCode::SUCCESS)
     }

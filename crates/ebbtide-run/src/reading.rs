@@ -47,6 +47,9 @@ const WIDE: f64 = 4.0;
 /// Effective shares of samples that are good, and that are still of use.
 const MANY: f64 = 0.3;
 const FEW: f64 = 0.05;
+/// Tails of weights (Pareto k̂) whose means settle slowly, and that have no mean at all.
+const HEAVY: f64 = 0.7;
+const ENDLESS: f64 = 1.0;
 /// Shares of the modes that are wrong by chance are as large as this multiple of what chance gives on average.
 const CHANCE: f64 = 1.5;
 /// More than this of the probability in the wrong modes is more than weights should have to put right.
@@ -54,7 +57,8 @@ const MISPLACED: f64 = 0.3;
 
 impl Reading {
     /// Reads the figures of a run. A sampler is good where the bounds are within 1 nat of each other, at least 30 % of the samples count
-    /// and no mode is missing; it is not to be trusted where they are 4 nats apart, fewer than 5 % count, or the shares of the modes are off by 0.3.
+    /// and no mode is missing; it is not to be trusted where they are 4 nats apart, fewer than 5 % count, the shares of the modes are off by 0.3, or the
+    /// weights' tail has k̂ ≥ 1 (with k̂ ≥ 0.7, at most with weights).
     pub fn of(outcome: &Outcome, target: &dyn Target) -> Self {
         let mut reading = Self { verdict: None, sentences: Vec::new() };
         if let Status::Diverged { at, reason, .. } = &outcome.status {
@@ -145,6 +149,17 @@ impl Reading {
             _ => (Verdict::Untrustworthy, "a few samples have all the weight, and estimates rest on them"),
         };
         self.say(Some(most), format!("{percent:.1} % of the samples count: {meaning}."));
+        if let Some(k) = figures.pareto_k.filter(|k| *k >= HEAVY) {
+            let most = if k < ENDLESS { Verdict::Weighted } else { Verdict::Untrustworthy };
+            self.say(
+                Some(most),
+                format!(
+                    "Pareto k̂ = {}: the weights have a heavy tail, and what rests on them settles slowly or never; samples do not go \
+                     often enough where the density is high.",
+                    number(k, 2)
+                ),
+            );
+        }
         if let Some(truth) = outcome.log_z_true {
             let off = (figures.log_z - truth).abs();
             if off > 4.0 * figures.log_z_error && off > 0.1 {
@@ -237,6 +252,7 @@ mod tests {
             log_z: 0.0,
             log_z_error: 0.02,
             ess,
+            pareto_k: None,
         };
         Outcome {
             figures: Some(figures),
@@ -246,6 +262,18 @@ mod tests {
 
     fn verdict(outcome: &Outcome) -> Option<Verdict> {
         Reading::of(outcome, &*NamedTarget::Gmm25.build()).verdict
+    }
+
+    #[test]
+    fn a_heavy_tail_is_told() {
+        let with = |k: f64| {
+            let mut outcome = outcome(-0.2, Some(0.2), 0.8);
+            outcome.figures = outcome.figures.map(|figures| Figures { pareto_k: Some(k), ..figures });
+            verdict(&outcome)
+        };
+        assert_eq!(with(0.4), Some(Verdict::Good));
+        assert_eq!(with(0.8), Some(Verdict::Weighted));
+        assert_eq!(with(1.2), Some(Verdict::Untrustworthy));
     }
 
     #[test]

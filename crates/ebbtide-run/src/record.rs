@@ -55,6 +55,9 @@ pub struct Figures {
     /// Effective sample size, as a share of the draws.
     #[serde(with = "number")]
     pub ess: f64,
+    /// Pareto k̂ of the weights, where there are enough of them to tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pareto_k: Option<f64>,
 }
 
 impl From<&Bounds> for Figures {
@@ -67,6 +70,7 @@ impl From<&Bounds> for Figures {
             log_z: bounds.importance.log_z.value,
             log_z_error: bounds.importance.log_z.standard_error,
             ess: bounds.importance.effective,
+            pareto_k: bounds.importance.tail,
         }
     }
 }
@@ -99,6 +103,7 @@ mod tests {
             log_z: 1.0 / 3.0,
             log_z_error: 1e-300,
             ess: 0.5,
+            pareto_k: None,
         };
         let evaluated = Record { figures: Some(figures), ..bare.clone() };
         for record in [bare, evaluated] {
@@ -117,6 +122,7 @@ mod tests {
             log_z: 0.0,
             log_z_error: 0.0,
             ess: 0.0,
+            pareto_k: None,
         };
         let line =
             serde_json::to_string(&Record { figures: Some(figures), ..Record::default() }).expect("written");

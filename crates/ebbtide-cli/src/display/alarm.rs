@@ -97,7 +97,16 @@ mod tests {
     use super::*;
 
     fn figures(elbo: f64, elbo_error: f64, ess: f64) -> Figures {
-        Figures { elbo, elbo_error, eubo: None, eubo_error: None, log_z: 0.0, log_z_error: 0.0, ess }
+        Figures {
+            elbo,
+            elbo_error,
+            eubo: None,
+            eubo_error: None,
+            log_z: 0.0,
+            log_z_error: 0.0,
+            ess,
+            pareto_k: None,
+        }
     }
 
     fn used_to(losses: impl IntoIterator<Item = f64>, now: Instant) -> LossAlarm {

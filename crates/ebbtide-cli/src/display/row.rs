@@ -323,6 +323,7 @@ mod tests {
             log_z: 0.0,
             log_z_error: 0.1,
             ess: 0.5,
+            pareto_k: None,
         };
         row.notice(Event::Recorded(&Record { figures: Some(figures), ..Record::default() }), now);
         row.notice(Event::Recorded(&Record::default()), now);

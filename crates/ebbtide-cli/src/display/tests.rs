@@ -36,6 +36,7 @@ fn view(name: &str) -> View {
             log_z: 0.0,
             log_z_error: 0.01,
             ess: 0.7123,
+            pareto_k: None,
         }),
         rate: Some(98.2),
         elapsed: Some(Duration::from_secs(125)),

@@ -169,7 +169,7 @@ fn duration(seconds: f64) -> String {
 fn tiles(outcome: &Outcome) -> Markup {
     let mut tiles: Vec<(&str, String, Option<String>, String)> = Vec::new();
     if let Some(figures) = &outcome.figures {
-        let Figures { elbo, elbo_error, eubo, eubo_error, log_z, log_z_error, ess } = *figures;
+        let Figures { elbo, elbo_error, eubo, eubo_error, log_z, log_z_error, ess, pareto_k } = *figures;
         let (value, error) = estimate(elbo, elbo_error);
         tiles.push(("ELBO", value, Some(error), "lower bound on log Z".to_owned()));
         let truth = outcome
@@ -191,6 +191,14 @@ fn tiles(outcome: &Outcome) -> Markup {
             None,
             format!("effective share of {samples} samples"),
         ));
+        if let Some(k) = pareto_k {
+            tiles.push((
+                "k̂",
+                number(k, 2),
+                None,
+                "tail of the weights; below 0.7 estimates settle".to_owned(),
+            ));
+        }
     }
     if let (Some(w2), Some(floor)) = (outcome.w2, outcome.w2_floor) {
         let about = format!("2-Wasserstein; exact draws get {}", number(floor, 3));
