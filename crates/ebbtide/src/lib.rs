@@ -3,7 +3,7 @@
 //! A generation process builds a sample from the origin in a few Gaussian steps; a destruction process takes
 //! it apart again. Both are learned. The modules stand in the order of the method:
 //!
-//! [`target`] → [`process`] → [`trajectory`] → [`objective`] → [`train`] → [`metric`] → [`weighted`]
+//! [`target`] → [`pilot`] → [`process`] → [`trajectory`] → [`objective`] → [`train`] → [`metric`] → [`weighted`]
 //!
 //! with [`network`], [`numeric`] and [`stream`] underneath. Nothing in this crate touches a file, prints, or
 //! reads a clock.
@@ -17,6 +17,7 @@ pub mod metric;
 pub mod network;
 pub mod numeric;
 pub mod objective;
+pub mod pilot;
 pub mod process;
 pub mod stream;
 pub mod target;

@@ -34,6 +34,8 @@ pub enum Purpose {
     Keep = 12,
     /// Which samples are chosen by their weights.
     Resample = 13,
+    /// Moves of the pilot.
+    Pilot = 14,
 }
 
 /// The first three parts of an address; the fourth, the trajectory, picks the stream.

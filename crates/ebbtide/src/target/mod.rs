@@ -11,6 +11,7 @@ mod lanes;
 mod manywell;
 mod mixture;
 mod named;
+mod placement;
 mod well;
 
 pub(crate) use checked::{NOWHERE, check_log_density, evaluate, evaluate_with_gradient};
@@ -20,6 +21,7 @@ pub use gmm::Gmm40Deviation;
 pub use manywell::{Manywell, ManywellError};
 pub use mixture::{Mixture, MixtureError};
 pub use named::{NamedTarget, UnknownTarget};
+pub use placement::{Placeable, Placement, PlacementError};
 
 use std::error::Error;
 use std::sync::Arc;

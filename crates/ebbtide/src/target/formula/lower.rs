@@ -6,6 +6,7 @@ use super::error::{FormulaError, FormulaProblem};
 use super::function::{self, Call};
 use super::syntax::{Expression, Shape};
 use super::tape::{Operation, Place, Writer};
+use crate::target::Placement;
 
 /// More operations than this are not worth waiting for.
 const SIZE: usize = 1_000_000;
@@ -14,12 +15,14 @@ const SIZE: usize = 1_000_000;
 pub fn lower(
     text: &str,
     formula: &Expression,
-    dim: usize,
     parameters: &[(&str, f64)],
+    placement: &Placement,
 ) -> Result<Vec<Operation>, FormulaError> {
+    let dim = placement.dim();
     let mut lowering = Lowering {
         text,
         dim,
+        placement,
         parameters: parameters.iter().map(|&(name, value)| (name, value, false)).collect(),
         indices: Vec::new(),
         writer: Writer::default(),
@@ -32,7 +35,9 @@ pub fn lower(
             return Err(lowering.error(FormulaProblem::Reserved((*name).to_owned()), 0..0));
         }
     }
-    let last = lowering.place(formula)?;
+    let value = lowering.place(formula)?;
+    let volume = lowering.writer.constant(placement.log_volume());
+    let last = lowering.writer.add(value, volume);
     if let Some((name, ..)) = lowering.parameters.iter().find(|(.., is_used)| !is_used) {
         return Err(lowering.error(FormulaProblem::Idle((*name).to_owned()), 0..text.trim_end().len()));
     }
@@ -59,6 +64,8 @@ fn coordinate(name: &str) -> Option<f64> {
 struct Lowering<'a> {
     text: &'a str,
     dim: usize,
+    /// What coordinates are in those that points have.
+    placement: &'a Placement,
     /// Name, value, and whether anything asked for it.
     parameters: Vec<(&'a str, f64, bool)>,
     /// Indices of the sums around: names and values. That of a sum over all coordinates has no name, and makes `x` one of them.
@@ -123,9 +130,9 @@ impl<'a> Lowering<'a> {
             ("pi" | "π", _) => Ok(self.writer.constant(std::f64::consts::PI)),
             ("e", _) => Ok(self.writer.constant(std::f64::consts::E)),
             ("dim", _) => Ok(self.writer.constant(self.dim as f64)),
-            ("x", Some(index)) => Ok(self.writer.coordinate(index as usize)),
+            ("x", Some(index)) => Ok(self.x(index as usize)),
             ("i", Some(index)) => Ok(self.writer.constant(index as f64)),
-            ("x", None) if self.dim == 1 => Ok(self.writer.coordinate(0)),
+            ("x", None) if self.dim == 1 => Ok(self.x(0)),
             _ => Err(self.error(self.unknown(name), place.clone())),
         }
     }
@@ -143,7 +150,17 @@ impl<'a> Lowering<'a> {
         if !(0.0..self.dim as f64).contains(&index) {
             return Err(self.error(FormulaProblem::Coordinate { index, dim: self.dim }, place.clone()));
         }
-        Ok(self.writer.coordinate(index as usize))
+        Ok(self.x(index as usize))
+    }
+
+    /// location + scale · z.
+    fn x(&mut self, index: usize) -> Place {
+        let (location, scale) = (self.placement.location()[index], self.placement.scale()[index]);
+        let z = self.writer.coordinate(index);
+        let scale = self.writer.constant(scale);
+        let scaled = self.writer.multiply(z, scale);
+        let location = self.writer.constant(location);
+        self.writer.add(scaled, location)
     }
 
     /// A whole number that is the same for all points.

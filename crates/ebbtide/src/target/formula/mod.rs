@@ -13,8 +13,9 @@ mod token;
 pub use error::{FormulaError, FormulaProblem};
 
 use std::fmt;
+use std::sync::Arc;
 
-use super::{Differentiable, Target, TargetError, check_shape};
+use super::{Differentiable, Placeable, Placement, Target, TargetError, check_shape};
 use evaluate::{Batch, LANES, Lanes};
 use tape::Operation;
 
@@ -57,7 +58,7 @@ impl Formula {
         if dim == 0 {
             return Err(FormulaError::new(FormulaProblem::NoCoordinates, 0..0, ""));
         }
-        let operations = lower::lower(text, &syntax::parse(text)?, dim, parameters)?;
+        let operations = lower::lower(text, &syntax::parse(text)?, parameters, &Placement::identity(dim))?;
         Ok(Self {
             text: text.to_owned(),
             dim,
@@ -112,6 +113,22 @@ impl fmt::Debug for Formula {
 impl PartialEq for Formula {
     fn eq(&self, other: &Self) -> bool {
         (&self.text, self.dim, &self.parameters) == (&other.text, other.dim, &other.parameters)
+    }
+}
+
+/// In other coordinates it is another formula: places and widths are as precise as double precision has them.
+impl Placeable for Formula {
+    fn dim(&self) -> usize {
+        self.dim
+    }
+
+    fn placed(&self, placement: &Placement) -> Result<Arc<dyn Target>, TargetError> {
+        let parameters: Vec<(&str, f64)> =
+            self.parameters.iter().map(|(name, value)| (&**name, *value)).collect();
+        let syntax = syntax::parse(&self.text).map_err(TargetError::failed)?;
+        let operations =
+            lower::lower(&self.text, &syntax, &parameters, placement).map_err(TargetError::failed)?;
+        Ok(Arc::new(Self { operations, ..self.clone() }))
     }
 }
 
