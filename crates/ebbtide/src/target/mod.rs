@@ -10,6 +10,7 @@ mod lanes;
 mod manywell;
 mod mixture;
 mod named;
+mod posterior;
 mod well;
 
 pub(crate) use checked::{NOWHERE, check_log_density, evaluate, evaluate_with_gradient};
@@ -18,6 +19,9 @@ pub use gmm::Gmm40Deviation;
 pub use manywell::{Manywell, ManywellError};
 pub use mixture::{Mixture, MixtureError};
 pub use named::{NamedTarget, UnknownTarget};
+pub use posterior::{
+    BrownianMotion, EightSchools, LatticeError, LogisticRegression, Phi4Lattice, Reference, RegressionError,
+};
 
 use std::error::Error;
 use std::sync::Arc;
