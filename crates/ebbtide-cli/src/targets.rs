@@ -13,7 +13,9 @@ pub fn list() -> Result<ExitCode, Failure> {
     writeln!(out, "{:<26}{:>3}  {:>10}  about", "target", "dim", "log Z")?;
     for target in NamedTarget::ALL {
         let built = target.build();
-        let log_z = built.log_z().map_or("unknown".to_owned(), |log_z| format!("{log_z:.4}"));
+        let exact = built.log_z().map(|log_z| format!("{log_z:.4}"));
+        let estimate = || target.reference().map(|reference| format!("≈ {:.2}", reference.log_z));
+        let log_z = exact.or_else(estimate).unwrap_or_else(|| "unknown".to_owned());
         writeln!(out, "{:<26}{:>3}  {log_z:>10}  {}", target.name(), built.dim(), target.summary())?;
     }
     Ok(ExitCode::SUCCESS)

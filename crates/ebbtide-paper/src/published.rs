@@ -107,7 +107,7 @@ fn printed(place: usize, line: Line) -> Result<Printed, PublishedError> {
         what,
         given: given.to_owned(),
     };
-    let target = NamedTarget::ALL.into_iter().find(|target| target.title() == line.energy);
+    let target = NamedTarget::PAPER.into_iter().find(|target| target.title() == line.energy);
     let target = target.ok_or_else(|| unknown("target", &line.energy))?;
     let metric = Metric::ALL.into_iter().find(|metric| metric.title() == line.metric);
     let metric = metric.ok_or_else(|| unknown("metric", &line.metric))?;
@@ -147,7 +147,7 @@ mod tests {
         let (results, ablation) =
             (results(RESULTS).expect("whole figures"), ablation(ABLATION).expect("whole figures"));
         assert_eq!((results.len(), ablation.len()), (993, 12));
-        assert_eq!(results.iter().filter(|line| line.by.is_none()).count(), NamedTarget::ALL.len());
+        assert_eq!(results.iter().filter(|line| line.by.is_none()).count(), NamedTarget::PAPER.len());
         let diverged = results.iter().filter(|line| line.published == Published::Diverged).count();
         assert_eq!(diverged, RESULTS.matches("diverged").count());
         let optimal = Published::Figure(Estimate { mean: -1.89, deviation: 0.10 });

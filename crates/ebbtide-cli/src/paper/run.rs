@@ -31,7 +31,7 @@ pub struct Run {
     #[arg(required = true, value_name = "TABLE", value_parser = names(), hide_possible_values = true)]
     names: Vec<String>,
     /// Only these targets: easy-funnel,hard-funnel
-    #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = Suggested(NamedTarget::ALL.map(NamedTarget::name).to_vec()), hide_possible_values = true)]
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = Suggested(NamedTarget::PAPER.map(NamedTarget::name).to_vec()), hide_possible_values = true)]
     targets: Vec<String>,
     /// Only these methods, or rows of the ablation: tb-tlm,tb-tb
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = Suggested(Method::ALL.map(Method::name).to_vec()), hide_possible_values = true)]

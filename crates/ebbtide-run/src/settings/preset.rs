@@ -46,7 +46,7 @@ impl Preset {
     }
 }
 
-/// The paper's settings for one of its targets: a file.
+/// The paper's settings for one of its targets: a file. For those it does not have, nothing is changed.
 fn paper(target: NamedTarget) -> &'static str {
     macro_rules! file {
         ($name:literal) => {
@@ -63,6 +63,12 @@ fn paper(target: NamedTarget) -> &'static str {
         NamedTarget::HardFunnel => file!("hard-funnel"),
         NamedTarget::Manywell => file!("manywell"),
         NamedTarget::DistortedManywell => file!("distorted-manywell"),
+        NamedTarget::BreastCancer
+        | NamedTarget::Sonar
+        | NamedTarget::Ionosphere
+        | NamedTarget::Brownian
+        | NamedTarget::Phi4Lattice
+        | NamedTarget::EightSchools => "",
     }
 }
 

@@ -12,6 +12,7 @@ mod manywell;
 mod mixture;
 mod named;
 mod placement;
+mod posterior;
 mod well;
 
 pub(crate) use checked::{NOWHERE, check_log_density, evaluate, evaluate_with_gradient};
@@ -22,6 +23,9 @@ pub use manywell::{Manywell, ManywellError};
 pub use mixture::{Mixture, MixtureError};
 pub use named::{NamedTarget, UnknownTarget};
 pub use placement::{Placeable, Placement, PlacementError};
+pub use posterior::{
+    BrownianMotion, EightSchools, LatticeError, LogisticRegression, Phi4Lattice, Reference, RegressionError,
+};
 
 use std::error::Error;
 use std::sync::Arc;

@@ -26,6 +26,7 @@ impl Plain {
             NamedTarget::HardFunnel => Self::Funnel(9.0),
             NamedTarget::Manywell => Self::Manywell(vec![[1.0; 4]; 16]),
             NamedTarget::DistortedManywell => Self::Manywell(distorted_wells()),
+            posterior => panic!("{posterior} is not the paper's; it is held against NumPy elsewhere"),
         }
     }
 

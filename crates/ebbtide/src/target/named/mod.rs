@@ -1,11 +1,17 @@
-//! The paper's nine targets, by name.
+//! The targets that have names: the paper's nine, and six posteriors.
+
+mod reading;
 
 use std::fmt;
-use std::str::FromStr;
 
-use super::{Funnel, Gmm40Deviation, Manywell, Mixture, Target};
+pub use reading::UnknownTarget;
 
-/// A target of the paper.
+use super::{
+    BrownianMotion, EightSchools, Funnel, Gmm40Deviation, LogisticRegression, Manywell, Mixture, Phi4Lattice,
+    Reference, Target,
+};
+
+/// A target of the paper, or a posterior.
 ///
 /// Names are read forgivingly: case, spaces, punctuation and the order of words do not matter.
 ///
@@ -37,11 +43,32 @@ pub enum NamedTarget {
     Manywell,
     /// The product of 16 different double wells.
     DistortedManywell,
+    /// The weights of a logistic regression on 30 measures of tumours.
+    BreastCancer,
+    /// The weights of a logistic regression on 60 strengths of echoes.
+    Sonar,
+    /// The weights of a logistic regression on 34 measures of radar returns.
+    Ionosphere,
+    /// A random walk of 30 steps and its two scales, the middle unseen.
+    Brownian,
+    /// A φ⁴ field on an 8 × 8 lattice that prefers a sign.
+    Phi4Lattice,
+    /// The effects of eight experiments, their mean and their spread.
+    EightSchools,
 }
 
 impl NamedTarget {
-    /// All nine, in the order of the paper's appendix.
-    pub const ALL: [Self; 9] = [
+    /// All fifteen: [`PAPER`](Self::PAPER), then [`POSTERIORS`](Self::POSTERIORS).
+    pub const ALL: [Self; 15] = {
+        let mut all = [Self::Gmm25; 15];
+        let (paper, posteriors) = all.split_at_mut(Self::PAPER.len());
+        paper.copy_from_slice(&Self::PAPER);
+        posteriors.copy_from_slice(&Self::POSTERIORS);
+        all
+    };
+
+    /// The paper's nine, in the order of its appendix.
+    pub const PAPER: [Self; 9] = [
         Self::Gmm25,
         Self::SlightlyDistortedGmm25,
         Self::DistortedGmm25,
@@ -51,6 +78,16 @@ impl NamedTarget {
         Self::HardFunnel,
         Self::Manywell,
         Self::DistortedManywell,
+    ];
+
+    /// The six that the paper does not have.
+    pub const POSTERIORS: [Self; 6] = [
+        Self::BreastCancer,
+        Self::Sonar,
+        Self::Ionosphere,
+        Self::Brownian,
+        Self::Phi4Lattice,
+        Self::EightSchools,
     ];
 
     /// The name to write in a configuration or on a command line.
@@ -65,10 +102,16 @@ impl NamedTarget {
             Self::HardFunnel => "hard-funnel",
             Self::Manywell => "manywell",
             Self::DistortedManywell => "distorted-manywell",
+            Self::BreastCancer => "breast-cancer",
+            Self::Sonar => "sonar",
+            Self::Ionosphere => "ionosphere",
+            Self::Brownian => "brownian",
+            Self::Phi4Lattice => "phi4-lattice",
+            Self::EightSchools => "eight-schools",
         }
     }
 
-    /// The name the paper's tables print.
+    /// The name that tables print, as the paper's do.
     pub fn title(self) -> &'static str {
         match self {
             Self::Gmm25 => "25GMM",
@@ -80,6 +123,12 @@ impl NamedTarget {
             Self::HardFunnel => "Hard Funnel",
             Self::Manywell => "Manywell",
             Self::DistortedManywell => "Distorted Manywell",
+            Self::BreastCancer => "Breast Cancer",
+            Self::Sonar => "Sonar",
+            Self::Ionosphere => "Ionosphere",
+            Self::Brownian => "Brownian",
+            Self::Phi4Lattice => "Phi4 Lattice",
+            Self::EightSchools => "Eight Schools",
         }
     }
 
@@ -95,6 +144,12 @@ impl NamedTarget {
             Self::HardFunnel => "nine Gaussians whose log variance is the tenth coordinate, of variance 9",
             Self::Manywell => "16 equal double wells, 2¹⁶ modes; log Z = 164.695675",
             Self::DistortedManywell => "16 double wells, each of its own shape, 2¹⁶ modes",
+            Self::BreastCancer => "logistic regression: benign tumours by 30 measures of their cells",
+            Self::Sonar => "logistic regression: mines by their echoes at 60 frequencies",
+            Self::Ionosphere => "logistic regression: good radar returns by 34 measures",
+            Self::Brownian => "a random walk with unknown scales, its middle unseen",
+            Self::Phi4Lattice => "a φ⁴ field on 8 × 8 sites, of either sign (m² = −4, λ = 4.25)",
+            Self::EightSchools => "eight experiments with a common mean and spread, centred",
         }
     }
 
@@ -110,24 +165,30 @@ impl NamedTarget {
             Self::HardFunnel => Box::new(Funnel::hard()),
             Self::Manywell => Box::new(Manywell::default()),
             Self::DistortedManywell => Box::new(Manywell::distorted(32).expect("there are 16 wells")),
+            Self::BreastCancer => Box::new(LogisticRegression::breast_cancer()),
+            Self::Sonar => Box::new(LogisticRegression::sonar()),
+            Self::Ionosphere => Box::new(LogisticRegression::ionosphere()),
+            Self::Brownian => Box::new(BrownianMotion::new()),
+            Self::Phi4Lattice => Box::new(Phi4Lattice::broken()),
+            Self::EightSchools => Box::new(EightSchools::new()),
         }
     }
 
-    /// The words of the name: each may be written anywhere in it.
-    fn words(self) -> &'static [&'static str] {
-        match self {
-            Self::Gmm25 => &["25", "gmm"],
-            Self::SlightlyDistortedGmm25 => &["slightly", "distorted", "25", "gmm"],
-            Self::DistortedGmm25 => &["distorted", "25", "gmm"],
-            Self::Gmm125 => &["125", "gmm"],
-            Self::Gmm40 => &["40", "gmm"],
-            Self::EasyFunnel => &["easy", "funnel"],
-            Self::HardFunnel => &["hard", "funnel"],
-            Self::Manywell => &["manywell"],
-            Self::DistortedManywell => &["distorted", "manywell"],
-        }
+    /// An estimate of log Z, for those targets whose log Z is not known exactly. How each was found is
+    /// in `data/posterior/README.md`.
+    pub fn reference(self) -> Option<Reference> {
+        let (log_z, error, source) = match self {
+            Self::BreastCancer => (-55.22, 0.01, IMPORTANCE),
+            Self::Sonar => (-108.38, 0.01, IMPORTANCE),
+            Self::Ionosphere => (-111.61, 0.01, IMPORTANCE),
+            Self::Phi4Lattice => (27.26, 0.04, "sequential Monte Carlo, ten runs"),
+            _ => return None,
+        };
+        Some(Reference { log_z, error, source })
     }
 }
+
+const IMPORTANCE: &str = "importance sampling; sequential Monte Carlo is within 0.03 of it";
 
 fn distorted_gmm25(d: f64) -> Mixture {
     Mixture::distorted_gmm25(d).expect("the paper's distortions leave every covariance positive definite")
@@ -138,60 +199,3 @@ impl fmt::Display for NamedTarget {
         formatter.pad(self.name())
     }
 }
-
-impl FromStr for NamedTarget {
-    type Err = UnknownTarget;
-
-    fn from_str(given: &str) -> Result<Self, UnknownTarget> {
-        let squeezed: String =
-            given.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
-        (Self::ALL.into_iter().find(|target| is_arrangement(&squeezed, target.words())))
-            .ok_or_else(|| UnknownTarget { given: given.to_owned(), nearest: nearest(&squeezed) })
-    }
-}
-
-/// Whether `text` is all of `words`, once each, in any order.
-fn is_arrangement(text: &str, words: &[&str]) -> bool {
-    if words.is_empty() {
-        return text.is_empty();
-    }
-    (0..words.len()).any(|first| {
-        let others = [&words[..first], &words[first + 1..]].concat();
-        text.strip_prefix(words[first]).is_some_and(|rest| is_arrangement(rest, &others))
-    })
-}
-
-/// The target most like `squeezed`, if any is at all like it: by shared pairs of letters, which forgives
-/// the order of words, or by the number of slips, which is fairer to short names.
-fn nearest(squeezed: &str) -> Option<NamedTarget> {
-    let likeness = |target: &NamedTarget| {
-        let name = target.words().concat();
-        let by_pairs = strsim::sorensen_dice(squeezed, &name);
-        by_pairs.max(strsim::normalized_damerau_levenshtein(squeezed, &name))
-    };
-    let best = NamedTarget::ALL.into_iter().rev().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
-    best.filter(|target| likeness(target) >= 0.3)
-}
-
-/// A name that none of the nine targets has.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnknownTarget {
-    /// What was written.
-    pub given: String,
-    /// What may have been meant.
-    pub nearest: Option<NamedTarget>,
-}
-
-impl fmt::Display for UnknownTarget {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "there is no target named {:?}", self.given)?;
-        if let Some(nearest) = self.nearest {
-            write!(formatter, "; did you mean {nearest}?")?;
-        } else {
-            formatter.write_str(".")?;
-        }
-        write!(formatter, " The targets are {}", NamedTarget::ALL.map(NamedTarget::name).join(", "))
-    }
-}
-
-impl std::error::Error for UnknownTarget {}
