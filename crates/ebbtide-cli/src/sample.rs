@@ -107,6 +107,7 @@ impl Sample {
             } else {
                 trajectories.copy_ends(&mut states);
             }
+            trained.settings.placing.apply(&mut states);
             export.write(&states, weights.as_deref())?;
             first += count;
         }
@@ -147,6 +148,7 @@ impl Sample {
         for place in &chosen {
             points.extend_from_slice(&ends[place * dim..][..dim]);
         }
+        trained.settings.placing.apply(&mut points);
         let mut distinct = chosen;
         distinct.sort_unstable();
         distinct.dedup();

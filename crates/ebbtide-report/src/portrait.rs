@@ -231,19 +231,29 @@ impl View {
             Some(_) => Some(log_weights(&*target, &mut sampler, &destroyed)?),
             None => None,
         };
+        let (generation, destruction) = (sampler.multipliers(&generated), sampler.multipliers(&destroyed));
+        let coverage = target.modes().map(|modes| Coverage::new(modes, &samples, dim));
+        let mut truth = draws(Purpose::ExactDrawAgain, TRUTH).transpose()?;
+        // What is shown is in the density's own coordinates.
+        let (mut generated, mut destroyed) = (generated, destroyed);
+        for points in
+            [generated.states_mut(), destroyed.states_mut(), truth.as_deref_mut().unwrap_or_default()]
+        {
+            settings.placing.apply(points);
+        }
         Ok(Self {
             iteration,
             times: sampler.model().grid.times().to_vec(),
-            generation: sampler.multipliers(&generated),
-            destruction: sampler.multipliers(&destroyed),
-            coverage: target.modes().map(|modes| Coverage::new(modes, &samples, dim)),
-            truth: draws(Purpose::ExactDrawAgain, TRUTH).transpose()?,
+            generation,
+            destruction,
+            coverage,
+            truth,
             exact: exact.is_some(),
             generated,
             destroyed,
             generated_weights,
             destroyed_weights,
-            target,
+            target: settings.target.build(),
         })
     }
 

@@ -4,7 +4,7 @@ use ebbtide::objective::Method;
 use ebbtide::process::{Corrections, GenerationVariance, Grid, Multiplier};
 use ebbtide::target::NamedTarget;
 use ebbtide::train::ExplorationForm;
-use ebbtide_run::settings::{Draft, Preset, Problems, SETTINGS, Settings, Strictness};
+use ebbtide_run::settings::{Draft, Placing, Preset, Problems, SETTINGS, Settings, Strictness};
 use proptest::prelude::*;
 
 fn resolve(text: &str, arguments: &[&str]) -> Result<Settings, Problems> {
@@ -69,6 +69,37 @@ fn a_formula_is_a_target() {
 }
 
 #[test]
+fn places_are_given_by_hand_or_found() {
+    let formula = "target = \"formula\"\nformula.log-density = \"-x0^2 - x1^2\"\nformula.dim = 2";
+    assert_eq!(right(formula, &[]).placing, Placing::Pilot);
+    assert_eq!(right("target = \"25gmm\"", &[]).placing, Placing::AsIs);
+    assert_eq!(right(formula, &["placement.by=none"]).placing, Placing::AsIs);
+    let by_hand = right(formula, &["placement.by=hand", "placement.location=[3, 4]"]);
+    let place = by_hand.placing.at().expect("a place");
+    assert_eq!((place.location(), place.scale()), (&[3.0, 4.0][..], &[1.0, 1.0][..]));
+    assert_eq!(right(&by_hand.to_toml(), &[]), by_hand);
+    let cases = [
+        (
+            &["placement.location=[1, 2]"][..],
+            "`placement.location` has no effect: placement.by is not \"hand\"",
+        ),
+        (
+            &["placement.by=hand", "placement.scale=[1]"],
+            "placement.scale is a list, but must be a list of 2 numbers",
+        ),
+        (
+            &["placement.by=hand", "placement.scale=[1, 0]"],
+            "must be a list of finite numbers, scales above 0",
+        ),
+        (&["placement.by=foot"], "placement.by is \"foot\", but must be \"none\", \"pilot\" or \"hand\""),
+    ];
+    for (arguments, message) in cases {
+        let answer = wrong(formula, arguments);
+        assert!(answer.contains(message), "{arguments:?}\n  answered: {answer}\n  wanted:   {message}");
+    }
+}
+
+#[test]
 fn mistakes_in_a_formula_are_told_with_their_place() {
     let formula = |rest: &str| format!("target = \"formula\"\n{rest}");
     let cases = [
@@ -102,6 +133,9 @@ fn every_setting_can_be_set_by_an_argument() {
             "target-network=off",
             "averaging=0.01",
             "schedule=alternating",
+            "placement.by=hand",
+            "placement.location=[1, -2]",
+            "placement.scale=[0.5, 3]",
             "generation.objective=var-grad",
             "generation.variance=learned",
             "generation.variance-bound=3",
@@ -167,6 +201,7 @@ fn every_setting_can_be_set_by_an_argument() {
     assert_eq!(unchanged, excused);
     assert_eq!(settings.config.grid, Grid::Given(vec![0.0, 0.25, 1.0]));
     assert_eq!(settings.config.iterations, 1000);
+    assert_eq!(settings.placing.at().expect("a place").scale(), [0.5, 3.0]);
     assert_eq!(settings.config.generation_variance, GenerationVariance::Learned { bound: 3.0 });
     let multiplier = Multiplier::Exponential { bound: 2.0 };
     assert_eq!(settings.config.destruction, Corrections::Learned { bound: 0.5, multiplier });

@@ -123,6 +123,11 @@ fn what_cannot_be_is_told() {
         find(&wrong, &PilotOptions::new(1)),
         Err(PilotError::Target(TargetError::Impossible { .. }))
     ));
+    // Mistakes are told in the density's own coordinates.
+    let there = Placement::new(vec![100.0], vec![10.0]).expect("a placement");
+    let error =
+        formula("log(x0 - 95)", 1).placed(&there).expect("it").log_density(&[1.0, -1.0], &mut [0.0; 2]);
+    assert!(matches!(error, Err(TargetError::Impossible { row: 1, point, .. }) if point == [90.0]));
     for (location, scale) in [(vec![0.0], vec![0.0]), (vec![f64::NAN], vec![1.0]), (vec![0.0], vec![])] {
         assert!(Placement::new(location, scale).is_err());
     }

@@ -86,6 +86,10 @@ impl Run {
     ) -> Result<Outcome, RunError> {
         self.journal.sync()?;
         self.remove_samples()?;
+        let mut status = status;
+        if let Status::Diverged { point, .. } = &mut status {
+            self.settings.placing.apply(point);
+        }
         let (evaluated_at, figures) = self.progress.evaluated.unzip();
         let outcome = Outcome { evaluated_at, figures, ..self.outcome(status) };
         self.end(outcome, observer)
@@ -125,7 +129,9 @@ impl Run {
         let shape = Shape { dim, weights: false, times: None };
         let count = evaluation.samples.len() / dim;
         let mut file = Export::to_file(&self.folder.files().samples(), Format::Npy, shape, count)?;
-        file.write(&evaluation.samples, None)?;
+        let mut samples = evaluation.samples.clone();
+        self.settings.placing.apply(&mut samples);
+        file.write(&samples, None)?;
         Ok(file.finish()?)
     }
 }

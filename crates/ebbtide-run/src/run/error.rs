@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use ebbtide::metric::EvaluationError;
+use ebbtide::pilot::PilotError;
 use ebbtide::train::{ConfigError, RestoreError, TrainError};
 use ebbtide::trajectory::{SamplerError, ThreadsError};
 
@@ -41,6 +42,9 @@ pub enum RunError {
     /// The training failed.
     #[error(transparent)]
     Train(#[from] TrainError),
+    /// The density was not found.
+    #[error(transparent)]
+    Pilot(#[from] PilotError),
     /// It could not be evaluated.
     #[error(transparent)]
     Evaluation(#[from] EvaluationError),

@@ -10,6 +10,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use ebbtide::metric::{Evaluation, EvaluationError, EvaluationOptions, evaluate};
+use ebbtide::pilot::Pilot;
 use ebbtide::train::{TrainError, Trainer};
 use ebbtide::trajectory::Threads;
 
@@ -22,7 +23,8 @@ use crate::durable::{self, FileError};
 use crate::folder::{Files, Folder};
 use crate::journal::Journal;
 use crate::log::Log;
-use crate::settings::{Draft, Preset, Problems, Settings, Strictness};
+use crate::number::{number, thousands};
+use crate::settings::{Draft, Placing, Preset, Problems, Settings, Strictness};
 use crate::{Environment, Event, Figures, Observer, Outcome, Record, Status, Stop};
 
 /// A training that is kept in a folder.
@@ -56,7 +58,13 @@ impl Run {
     }
 
     /// Begins a run in a folder that has none yet.
-    pub fn begin_in(folder: Folder, settings: Settings, threads: &Threads) -> Result<Self, RunError> {
+    pub fn begin_in(folder: Folder, mut settings: Settings, threads: &Threads) -> Result<Self, RunError> {
+        let mut remarks = Vec::new();
+        if settings.placing == Placing::Pilot {
+            let pilot = settings.target.find(settings.config.seed)?;
+            remarks.push(words(&pilot));
+            settings.placing = Placing::At(pilot.placement);
+        }
         let trainer = Trainer::new(settings.validate()?, threads);
         let environment = Environment::now(threads.count());
         let mut described = serde_json::to_vec_pretty(&environment).expect("an environment is JSON");
@@ -64,7 +72,7 @@ impl Run {
         durable::replace_with(&folder.files().environment(), &described)?;
         // Last, for a folder with a configuration is a run.
         durable::replace_with(&folder.files().config(), settings.to_toml().as_bytes())?;
-        Self::assemble(folder, settings, trainer, Progress::default(), environment, Vec::new())
+        Self::assemble(folder, settings, trainer, Progress::default(), environment, remarks)
     }
 
     fn assemble(
@@ -239,6 +247,23 @@ impl Run {
         self.log.notice(event);
         observer.notice(event);
     }
+}
+
+/// What a pilot found, by its first coordinates.
+fn words(pilot: &Pilot) -> String {
+    let (location, scale) = (pilot.placement.location(), pilot.placement.scale());
+    let digits = |scale: f64| (2.0 - scale.log10().floor()).clamp(0.0, 9.0) as usize;
+    let place = |(location, scale): (&f64, &f64)| {
+        format!("{} ± {}", number(*location, digits(*scale)), number(*scale, digits(*scale)))
+    };
+    let first: Vec<String> = location.iter().zip(scale).take(4).map(place).collect();
+    let more = if location.len() > first.len() { ", …" } else { "" };
+    let settled = if pilot.settled { "" } else { "; it did not settle, so this may be far off" };
+    format!(
+        "the pilot found the density at x = ({}{more}) in {} evaluations{settled}",
+        first.join(", "),
+        thousands(pilot.evaluations)
+    )
 }
 
 /// Why the iterations ended early.

@@ -10,7 +10,7 @@ use super::{Run, RunError, read_outcome, read_settings, settings_of};
 use crate::checkpoint::{self, Progress, Stored};
 use crate::durable::FileError;
 use crate::folder::Folder;
-use crate::settings::Settings;
+use crate::settings::{Placing, Settings, placing};
 use crate::{Environment, Outcome, Status, durable};
 
 /// Settings that do not touch the training itself, and may change when a run is resumed.
@@ -101,7 +101,10 @@ struct Lengths {
 /// Settings that a run may change without becoming another. The length is not among them where something is a function of it.
 pub fn may_change(settings: &Settings) -> Vec<&'static str> {
     let is_rising = settings.config.destruction_bound == BoundSchedule::Rising;
-    MAY_CHANGE.iter().copied().filter(|key| !(is_rising && *key == "iterations")).collect()
+    let lengths = MAY_CHANGE.iter().copied().filter(|key| !(is_rising && *key == "iterations"));
+    // A pilot that is asked for may have found anything.
+    let places = placing::KEYS.into_iter().filter(|_| settings.placing == Placing::Pilot);
+    lengths.chain(places).collect()
 }
 
 /// Refuses a run that is over, or that cannot become what is asked for.

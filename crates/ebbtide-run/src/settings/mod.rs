@@ -3,6 +3,7 @@
 mod choices;
 mod document;
 mod draft;
+pub(crate) mod placing;
 mod preset;
 mod print;
 mod problem;
@@ -20,6 +21,7 @@ use ebbtide::train::{Config, ConfigError, ValidConfig};
 
 pub use document::{Entry, entries};
 pub use draft::{Draft, MOST_SAMPLES, Strictness};
+pub use placing::Placing;
 pub use preset::Preset;
 pub use problem::{Place, Problem, Problems, Source};
 pub use setting::Setting;
@@ -34,6 +36,8 @@ pub struct Settings {
     pub preset: Preset,
     /// What is sampled.
     pub target: Subject,
+    /// In which coordinates.
+    pub placing: Placing,
     /// How the two processes learn; `None` for a combination that has no name.
     pub method: Option<Method>,
     /// The training.
@@ -94,7 +98,10 @@ impl Settings {
 
     /// The target itself.
     pub fn built_target(&self) -> Arc<dyn Target> {
-        self.target.build()
+        match &self.placing {
+            Placing::At(placement) => self.target.placed(placement),
+            Placing::AsIs | Placing::Pilot => self.target.build(),
+        }
     }
 
     /// Every setting with its value in TOML, those first that the others are presets of. As lines `key = value` they are a

@@ -5,7 +5,7 @@ use ebbtide::target::NamedTarget;
 use ebbtide::train::Config;
 
 use super::document::{Entry, entries};
-use super::{Keeping, SETTINGS, Settings, Subject};
+use super::{Keeping, Placing, SETTINGS, Settings, Subject};
 
 /// Whose settings a run begins with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,10 +33,12 @@ impl Preset {
     pub fn settings(self, target: impl Into<Subject>, method: Option<Method>, steps: usize) -> Settings {
         let target = target.into();
         let named = target.named();
+        // Who comes with a formula may not know where its density is.
+        let placing = if named.is_some() { Placing::AsIs } else { Placing::Pilot };
         let trained = method.unwrap_or(Method::TbTb);
         let config = Config::new(trained, steps);
         let keeping = Keeping::new(config.iterations);
-        let mut settings = Settings { preset: self, target, method, config, keeping };
+        let mut settings = Settings { preset: self, target, placing, method, config, keeping };
         let case = Case { target: named, method: trained, steps };
         case.apply(named.map_or("", paper), &mut settings);
         if self == Preset::Recommended {

@@ -6,6 +6,7 @@ use super::{DECIDED, SETTINGS, Settings, Subject};
 
 /// What each table is about.
 const TABLES: &[(&str, &str)] = &[
+    ("placement", "Coordinates of the density."),
     ("generation", "The way to a sample."),
     ("destruction", "The way back to the origin."),
     ("network", "The network that gives both their corrections."),

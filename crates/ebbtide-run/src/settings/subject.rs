@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use ebbtide::target::{Formula, FormulaError, NamedTarget, Target};
+use ebbtide::pilot::{self, Pilot, PilotError, PilotOptions};
+use ebbtide::target::{Formula, FormulaError, NamedTarget, Placeable, Placement, Target};
 
 use super::document::Entry;
 use super::setting::quoted;
@@ -36,6 +37,32 @@ impl Subject {
         match self {
             Self::Named(target) => target.build().into(),
             Self::Formula(formula) => Arc::new(formula.clone()),
+        }
+    }
+
+    /// The target in other coordinates. They must have its dimension, as those of valid settings do.
+    pub(crate) fn placed(&self, placement: &Placement) -> Arc<dyn Target> {
+        let placed = match self {
+            Self::Named(_) => self.build().placed(placement),
+            Self::Formula(formula) => formula.placed(placement),
+        };
+        placed.expect("settings are read with the target's dimension")
+    }
+
+    /// Where it is and how wide, from evaluations alone.
+    pub(crate) fn find(&self, seed: u64) -> Result<Pilot, PilotError> {
+        let options = PilotOptions { seed, ..PilotOptions::new(self.dim()) };
+        match self {
+            Self::Named(_) => pilot::find(&self.build(), &options),
+            Self::Formula(formula) => pilot::find(formula, &options),
+        }
+    }
+
+    /// How many coordinates it has.
+    pub fn dim(&self) -> usize {
+        match self {
+            Self::Named(target) => target.build().dim(),
+            Self::Formula(formula) => Target::dim(formula),
         }
     }
 
@@ -77,7 +104,7 @@ impl Subject {
                 let parameters = (PARAMETERS, format!("{{ {} }}", pairs.join(", ")));
                 let text = quoted(formula.text());
                 let mut entries =
-                    vec![("target", quoted(FORMULA)), (TEXT, text), (DIM, formula.dim().to_string())];
+                    vec![("target", quoted(FORMULA)), (TEXT, text), (DIM, self.dim().to_string())];
                 entries.extend((!pairs.is_empty()).then_some(parameters));
                 entries
             }
@@ -109,7 +136,7 @@ impl PartialEq<NamedTarget> for Subject {
 
 /// 24 bits that stay the same on all machines (FNV-1a, folded).
 fn digest(formula: &Formula) -> u64 {
-    let mut text = format!("{}\0{}", formula.dim(), formula.text());
+    let mut text = format!("{}\0{}", Target::dim(formula), formula.text());
     for (name, value) in formula.parameters() {
         text += &format!("\0{name}={value:?}");
     }

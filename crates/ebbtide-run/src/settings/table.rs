@@ -6,6 +6,7 @@ use ebbtide::train::{Arrangement, ExplorationForm, LocalSearch};
 
 use super::Settings;
 use super::choices::*;
+use super::placing::{BY, LOCATION, SCALE};
 use super::setting::{Setting, float, name, quoted, set, single, single_or_off};
 use super::value::{Mismatch, Value};
 
@@ -88,6 +89,9 @@ pub const SETTINGS: &[Setting] = &[
         |s, v| set(&mut s.config.schedule, v.choice(SCHEDULES)),
         |s| name(SCHEDULES, s.config.schedule),
     ),
+    BY,
+    LOCATION,
+    SCALE,
     Setting::new(
         "generation.objective",
         "How the generation process learns: \"trajectory-balance\", \"var-grad\" or \"reverse-kl\".",

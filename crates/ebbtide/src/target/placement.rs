@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Differentiable, Drawable, Modes, Target, TargetError, check_shape, saturate};
+use super::{Differentiable, Drawable, Modes, NOWHERE, Target, TargetError, check_shape, saturate};
 use crate::stream::Address;
 
 /// x = location + scale · z, each coordinate for itself.
@@ -101,6 +101,27 @@ impl Placement {
         }
     }
 
+    /// Tells of values that no density can have, where they are in x: whoever looks next sees z alone. Empty `gradient`s are not looked at.
+    pub(super) fn check(&self, points: &[f32], out: &[f64], gradient: &[f32]) -> Result<(), TargetError> {
+        let (dim, x) = (self.dim(), |row: usize| {
+            let mut point = points[row * self.dim()..][..self.dim()].to_vec();
+            self.apply(&mut point);
+            point
+        });
+        if let Some(row) = out.iter().position(|value| value.is_nan() || *value == f64::INFINITY) {
+            return Err(TargetError::Impossible { value: out[row], row, point: x(row) });
+        }
+        let is_wrong = |(place, slope): (usize, &f32)| !slope.is_finite() && out[place / dim] > NOWHERE;
+        match gradient.iter().enumerate().position(is_wrong) {
+            None => Ok(()),
+            Some(place) => Err(TargetError::Gradient {
+                value: gradient[place],
+                coordinate: place % dim,
+                point: x(place / dim),
+            }),
+        }
+    }
+
     /// This placement, and within its coordinates another one.
     pub(crate) fn then(&self, inner: &Self) -> Self {
         let location = (0..self.dim()).map(|coordinate| self.x(coordinate, inner.location[coordinate]));
@@ -158,7 +179,7 @@ impl Target for Placed {
         self.inner.log_density(&self.x(points), out)?;
         let volume = self.placement.log_volume();
         out.iter_mut().for_each(|value| *value += volume);
-        Ok(())
+        self.placement.check(points, out, &[])
     }
 
     fn differentiable(&self) -> Option<&dyn Differentiable> {
@@ -195,7 +216,7 @@ impl Differentiable for Placed {
                 *slope = saturate(f64::from(*slope) * scale);
             }
         }
-        Ok(())
+        self.placement.check(points, out, gradient)
     }
 }
 

@@ -66,11 +66,6 @@ fn forwards(operations: &[Operation], dim: usize, rows: &[f32], values: &mut [La
             Operation::Subtract(a, b) => pairs(&before[a], &before[b], out, |a, b| a - b),
             Operation::Multiply(a, b) => pairs(&before[a], &before[b], out, |a, b| a * b),
             Operation::Divide(a, b) => pairs(&before[a], &before[b], out, |a, b| a / b),
-            Operation::Whole(a, power) => {
-                for (out, a) in out.iter_mut().zip(&before[a]) {
-                    *out = whole_power(*a, power);
-                }
-            }
             Operation::Fixed(a, power) => {
                 for (out, a) in out.iter_mut().zip(&before[a]) {
                     *out = a.powf(power.value());
@@ -132,9 +127,6 @@ fn backwards(
                 each(&mut before[a], |lane| slope[lane] / values[b][lane]);
                 each(&mut before[b], |lane| -slope[lane] * value[lane] / values[b][lane]);
             }
-            Operation::Whole(a, power) => each(&mut before[a], |lane| {
-                times(slope[lane], || f64::from(power) * whole_power(values[a][lane], power - 1))
-            }),
             Operation::Fixed(a, power) => each(&mut before[a], |lane| {
                 times(slope[lane], || power.value() * values[a][lane].powf(power.value() - 1.0))
             }),
@@ -192,20 +184,6 @@ fn times(slope: f64, steepness: impl Fn() -> f64) -> f64 {
 #[inline(always)]
 fn is_first(a: f64, b: f64) -> bool {
     a <= b || a.is_nan()
-}
-
-/// By repeated squaring.
-#[inline(always)]
-fn whole_power(base: f64, power: i32) -> f64 {
-    let (mut result, mut square, mut left) = (1.0, base, power.unsigned_abs());
-    while left > 0 {
-        if left % 2 == 1 {
-            result *= square;
-        }
-        square *= square;
-        left /= 2;
-    }
-    if power < 0 { 1.0 / result } else { result }
 }
 
 fn log_add_exp(a: f64, b: f64) -> f64 {

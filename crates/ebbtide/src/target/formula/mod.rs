@@ -15,7 +15,7 @@ pub use error::{FormulaError, FormulaProblem};
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Differentiable, Placeable, Placement, Target, TargetError, check_shape};
+use super::{Differentiable, Placeable, Placement, PlacementError, Target, TargetError, check_shape};
 use evaluate::{Batch, LANES, Lanes};
 use tape::Operation;
 
@@ -44,6 +44,8 @@ pub struct Formula {
     text: String,
     dim: usize,
     parameters: Vec<(String, f64)>,
+    /// Coordinates that points have.
+    placement: Placement,
     operations: Vec<Operation>,
 }
 
@@ -58,11 +60,13 @@ impl Formula {
         if dim == 0 {
             return Err(FormulaError::new(FormulaProblem::NoCoordinates, 0..0, ""));
         }
-        let operations = lower::lower(text, &syntax::parse(text)?, parameters, &Placement::identity(dim))?;
+        let placement = Placement::identity(dim);
+        let operations = lower::lower(text, &syntax::parse(text)?, parameters, &placement)?;
         Ok(Self {
             text: text.to_owned(),
             dim,
             parameters: parameters.iter().map(|&(name, value)| (name.to_owned(), value)).collect(),
+            placement,
             operations,
         })
     }
@@ -112,7 +116,7 @@ impl fmt::Debug for Formula {
 /// The same words mean the same density.
 impl PartialEq for Formula {
     fn eq(&self, other: &Self) -> bool {
-        (&self.text, self.dim, &self.parameters) == (&other.text, other.dim, &other.parameters)
+        (&self.text, &self.placement, &self.parameters) == (&other.text, &other.placement, &other.parameters)
     }
 }
 
@@ -126,9 +130,13 @@ impl Placeable for Formula {
         let parameters: Vec<(&str, f64)> =
             self.parameters.iter().map(|(name, value)| (&**name, *value)).collect();
         let syntax = syntax::parse(&self.text).map_err(TargetError::failed)?;
+        if placement.dim() != self.dim {
+            let (location, scale) = (placement.dim(), placement.dim());
+            return Err(TargetError::failed(PlacementError::Length { dim: self.dim, location, scale }));
+        }
         let operations =
             lower::lower(&self.text, &syntax, &parameters, placement).map_err(TargetError::failed)?;
-        Ok(Arc::new(Self { operations, ..self.clone() }))
+        Ok(Arc::new(Self { operations, placement: placement.clone(), ..self.clone() }))
     }
 }
 
@@ -140,7 +148,7 @@ impl Target for Formula {
     fn log_density(&self, points: &[f32], out: &mut [f64]) -> Result<(), TargetError> {
         check_shape(self.dim, points, out, None)?;
         self.evaluate(points, out, &mut []);
-        Ok(())
+        self.placement.check(points, out, &[])
     }
 
     fn differentiable(&self) -> Option<&dyn Differentiable> {
@@ -157,7 +165,7 @@ impl Differentiable for Formula {
     ) -> Result<(), TargetError> {
         check_shape(self.dim, points, out, Some(gradient))?;
         self.evaluate(points, out, gradient);
-        Ok(())
+        self.placement.check(points, out, gradient)
     }
 }
 

@@ -32,9 +32,7 @@ pub enum Operation {
     Subtract(Place, Place),
     Multiply(Place, Place),
     Divide(Place, Place),
-    /// To a whole power.
-    Whole(Place, i32),
-    /// To any other power that is the same for all points.
+    /// To a power that is the same for all points and not whole.
     Fixed(Place, Number),
     Power(Place, Place),
     Apply(Function, Place),
@@ -51,7 +49,7 @@ pub struct Writer {
     known: HashMap<Operation, Place>,
 }
 
-/// A whole power larger than this is one like any other.
+/// Whole powers up to this are products.
 const LARGEST_WHOLE: f64 = 64.0;
 
 impl Writer {
@@ -148,13 +146,26 @@ impl Writer {
     pub fn power(&mut self, a: Place, b: Place) -> Place {
         match (self.value(a), self.value(b)) {
             (Some(a), Some(b)) => self.constant(a.powf(b)),
-            (None, Some(1.0)) => a,
-            (None, Some(2.0)) => self.multiply(a, a),
             (None, Some(b)) if b.fract() == 0.0 && b.abs() <= LARGEST_WHOLE => {
-                self.push(Operation::Whole(a, b as i32))
+                let product = self.product(a, b.abs() as u32);
+                let one = self.constant(1.0);
+                if b < 0.0 { self.divide(one, product) } else { product }
             }
             (None, Some(b)) => self.push(Operation::Fixed(a, Number::new(b))),
             (_, None) => self.push(Operation::Power(a, b)),
+        }
+    }
+
+    /// a · a · …, by repeated squaring.
+    fn product(&mut self, a: Place, count: u32) -> Place {
+        match count {
+            0 => self.constant(1.0),
+            1 => a,
+            _ => {
+                let half = self.product(a, count / 2);
+                let square = self.multiply(half, half);
+                if count % 2 == 1 { self.multiply(square, a) } else { square }
+            }
         }
     }
 
@@ -187,7 +198,6 @@ impl Operation {
             Self::Subtract(a, b) => Self::Subtract(to(a), to(b)),
             Self::Multiply(a, b) => Self::Multiply(to(a), to(b)),
             Self::Divide(a, b) => Self::Divide(to(a), to(b)),
-            Self::Whole(a, power) => Self::Whole(to(a), power),
             Self::Fixed(a, power) => Self::Fixed(to(a), power),
             Self::Power(a, b) => Self::Power(to(a), to(b)),
             Self::Apply(function, a) => Self::Apply(function, to(a)),
