@@ -1,5 +1,7 @@
 //! A tape, played for sixteen points at a time: forwards for values, backwards for gradients.
 
+use super::exp::exp;
+use super::function::Function;
 use super::tape::Operation;
 use crate::target::saturate;
 
@@ -12,6 +14,8 @@ pub type Lanes = [f64; LANES];
 /// A batch to evaluate, with the space for one block of it: a place for each operation, and with a gradient two.
 pub struct Batch<'a> {
     pub operations: &'a [Operation],
+    /// Those that the gradient goes through.
+    pub is_on_the_way: &'a [bool],
     pub dim: usize,
     pub points: &'a [f32],
     pub out: &'a mut [f64],
@@ -33,7 +37,7 @@ impl pulp::WithSimd for Batch<'_> {
 
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) {
-        let Self { operations, dim, points, out, gradient, space } = self;
+        let Self { operations, is_on_the_way, dim, points, out, gradient, space } = self;
         let (values, slopes) = space.split_at_mut(operations.len());
         let block = LANES * dim;
         let mut gradients = gradient.chunks_mut(block);
@@ -41,7 +45,7 @@ impl pulp::WithSimd for Batch<'_> {
             forwards(operations, dim, rows, values);
             out.copy_from_slice(&values[operations.len() - 1][..out.len()]);
             if let Some(gradient) = gradients.next() {
-                backwards(operations, dim, values, slopes, gradient);
+                backwards(operations, is_on_the_way, dim, values, slopes, gradient);
             }
         }
     }
@@ -62,21 +66,20 @@ fn forwards(operations: &[Operation], dim: usize, rows: &[f32], values: &mut [La
                     *out = f64::from(rows[lane.min(last) * dim + index]);
                 }
             }
+            Operation::Shift(a, by) => singles(&before[a], out, |a| a + by.value()),
+            Operation::Scale(a, by) => singles(&before[a], out, |a| a * by.value()),
+            Operation::Square(a) => singles(&before[a], out, |a| a * a),
+            Operation::Below(a, b) => pairs(&before[a], &before[b], out, |a, b| a - finite(b)),
+            Operation::Above(a, b) => pairs(&before[a], &before[b], out, |a, b| a + finite(b)),
             Operation::Add(a, b) => pairs(&before[a], &before[b], out, |a, b| a + b),
             Operation::Subtract(a, b) => pairs(&before[a], &before[b], out, |a, b| a - b),
             Operation::Multiply(a, b) => pairs(&before[a], &before[b], out, |a, b| a * b),
             Operation::Divide(a, b) => pairs(&before[a], &before[b], out, |a, b| a / b),
-            Operation::Fixed(a, power) => {
-                for (out, a) in out.iter_mut().zip(&before[a]) {
-                    *out = a.powf(power.value());
-                }
-            }
+            Operation::Fixed(a, power) => singles(&before[a], out, |a| a.powf(power.value())),
             Operation::Power(a, b) => pairs(&before[a], &before[b], out, f64::powf),
-            Operation::Apply(function, a) => {
-                for (out, a) in out.iter_mut().zip(&before[a]) {
-                    *out = function.at(*a);
-                }
-            }
+            // By itself, for it becomes vector code.
+            Operation::Apply(Function::Exp, a) => singles(&before[a], out, exp),
+            Operation::Apply(function, a) => singles(&before[a], out, |a| function.at(a)),
             // NaN is not swallowed, as `f64::min` would do.
             Operation::Min(a, b) => {
                 pairs(&before[a], &before[b], out, |a, b| if is_first(a, b) { a } else { b })
@@ -84,7 +87,6 @@ fn forwards(operations: &[Operation], dim: usize, rows: &[f32], values: &mut [La
             Operation::Max(a, b) => {
                 pairs(&before[a], &before[b], out, |a, b| if is_first(b, a) { a } else { b })
             }
-            Operation::LogAddExp(a, b) => pairs(&before[a], &before[b], out, log_add_exp),
         }
     }
 }
@@ -93,6 +95,7 @@ fn forwards(operations: &[Operation], dim: usize, rows: &[f32], values: &mut [La
 #[inline(always)]
 fn backwards(
     operations: &[Operation],
+    is_on_the_way: &[bool],
     dim: usize,
     values: &[Lanes],
     slopes: &mut [Lanes],
@@ -102,10 +105,18 @@ fn backwards(
     slopes.fill([0.0; LANES]);
     slopes[operations.len() - 1] = [1.0; LANES];
     for (place, operation) in operations.iter().enumerate().rev() {
+        if !is_on_the_way[place] {
+            continue;
+        }
         let (before, rest) = slopes.split_at_mut(place);
         let (slope, value) = (&rest[0], &values[place]);
         match *operation {
             Operation::Constant(_) => {}
+            Operation::Shift(a, _) | Operation::Below(a, _) | Operation::Above(a, _) => {
+                each(&mut before[a], |lane| slope[lane])
+            }
+            Operation::Scale(a, by) => each(&mut before[a], |lane| slope[lane] * by.value()),
+            Operation::Square(a) => each(&mut before[a], |lane| 2.0 * slope[lane] * values[a][lane]),
             Operation::Coordinate(index) => {
                 for (row, slope) in gradient.chunks_exact_mut(dim).zip(slope) {
                     row[index] = saturate(*slope);
@@ -137,6 +148,9 @@ fn backwards(
                 });
                 each(&mut before[b], |lane| times(slope[lane] * value[lane], || base[lane].ln()));
             }
+            Operation::Apply(Function::Exp, a) => {
+                each(&mut before[a], |lane| times(slope[lane], || value[lane]))
+            }
             Operation::Apply(function, a) => {
                 each(&mut before[a], |lane| {
                     times(slope[lane], || function.slope(values[a][lane], value[lane]))
@@ -152,11 +166,14 @@ fn backwards(
                 each(&mut before[a], |lane| if first(lane) { slope[lane] } else { 0.0 });
                 each(&mut before[b], |lane| if first(lane) { 0.0 } else { slope[lane] });
             }
-            Operation::LogAddExp(a, b) => {
-                each(&mut before[a], |lane| times(slope[lane], || (values[a][lane] - value[lane]).exp()));
-                each(&mut before[b], |lane| times(slope[lane], || (values[b][lane] - value[lane]).exp()));
-            }
         }
+    }
+}
+
+#[inline(always)]
+fn singles(a: &Lanes, out: &mut Lanes, of: impl Fn(f64) -> f64) {
+    for lane in 0..LANES {
+        out[lane] = of(a[lane]);
     }
 }
 
@@ -180,14 +197,14 @@ fn times(slope: f64, steepness: impl Fn() -> f64) -> f64 {
     if slope == 0.0 { 0.0 } else { slope * steepness() }
 }
 
+/// Nothing, if it is infinite: a difference to it would be NaN.
+#[inline(always)]
+fn finite(x: f64) -> f64 {
+    if x.is_infinite() { 0.0 } else { x }
+}
+
 /// Whether the first is not the larger one; NaN comes first.
 #[inline(always)]
 fn is_first(a: f64, b: f64) -> bool {
     a <= b || a.is_nan()
-}
-
-fn log_add_exp(a: f64, b: f64) -> f64 {
-    let (low, high) = if a < b { (a, b) } else { (b, a) };
-    // Both −∞, or +∞: their difference would be NaN.
-    if low == high && high.is_infinite() { high } else { high + (low - high).exp().ln_1p() }
 }

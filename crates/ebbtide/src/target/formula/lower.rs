@@ -197,7 +197,11 @@ impl<'a> Lowering<'a> {
             }
             (Call::Min, [_, _, ..]) => self.fold(arguments, Writer::min),
             (Call::Max, [_, _, ..]) => self.fold(arguments, Writer::max),
-            (Call::LogSumExp, [_, _, ..]) => self.fold(arguments, Writer::log_add_exp),
+            (Call::LogSumExp, [_, _, ..]) => {
+                let terms: Vec<Place> =
+                    arguments.iter().map(|term| self.place(term)).collect::<Result<_, _>>()?;
+                Ok(self.writer.log_sum_exp(&terms))
+            }
             (Call::Sum, [term]) => self.sum(None, 0..self.dim as i64, term),
             (Call::Sum, [index, first, last, term]) => {
                 let Shape::Name(name) = &index.shape else {

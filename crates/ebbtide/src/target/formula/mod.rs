@@ -4,6 +4,7 @@
 
 mod error;
 mod evaluate;
+mod exp;
 mod function;
 mod lower;
 mod syntax;
@@ -47,6 +48,7 @@ pub struct Formula {
     /// Coordinates that points have.
     placement: Placement,
     operations: Vec<Operation>,
+    is_on_the_way: Vec<bool>,
 }
 
 /// Places of a block that are given 32 kB or 256 kB of the stack.
@@ -67,6 +69,7 @@ impl Formula {
             dim,
             parameters: parameters.iter().map(|&(name, value)| (name.to_owned(), value)).collect(),
             placement,
+            is_on_the_way: tape::is_on_the_way(&operations),
             operations,
         })
     }
@@ -96,9 +99,9 @@ impl Formula {
     }
 
     fn evaluate_in(&self, space: &mut [Lanes], points: &[f32], out: &mut [f64], gradient: &mut [f32]) {
-        let (operations, dim) = (&self.operations[..], self.dim);
+        let (operations, is_on_the_way, dim) = (&self.operations[..], &self.is_on_the_way[..], self.dim);
         let space = &mut space[..Batch::need(operations, !gradient.is_empty())];
-        pulp::Arch::new().dispatch(Batch { operations, dim, points, out, gradient, space });
+        pulp::Arch::new().dispatch(Batch { operations, is_on_the_way, dim, points, out, gradient, space });
     }
 }
 
@@ -136,7 +139,8 @@ impl Placeable for Formula {
         }
         let operations =
             lower::lower(&self.text, &syntax, &parameters, placement).map_err(TargetError::failed)?;
-        Ok(Arc::new(Self { operations, placement: placement.clone(), ..self.clone() }))
+        let (placement, is_on_the_way) = (placement.clone(), tape::is_on_the_way(&operations));
+        Ok(Arc::new(Self { operations, is_on_the_way, placement, ..self.clone() }))
     }
 }
 

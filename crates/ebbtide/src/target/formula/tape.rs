@@ -28,6 +28,11 @@ impl Number {
 pub enum Operation {
     Constant(Number),
     Coordinate(usize),
+    /// Plus what is the same for all points.
+    Shift(Place, Number),
+    /// Times what is the same for all points.
+    Scale(Place, Number),
+    Square(Place),
     Add(Place, Place),
     Subtract(Place, Place),
     Multiply(Place, Place),
@@ -38,8 +43,10 @@ pub enum Operation {
     Apply(Function, Place),
     Min(Place, Place),
     Max(Place, Place),
-    /// log(eᵃ + eᵇ).
-    LogAddExp(Place, Place),
+    /// The first less the second, which does not count for the gradient, nor at all where it is infinite.
+    Below(Place, Place),
+    /// The first, and the second where it is finite; again it does not count for the gradient.
+    Above(Place, Place),
 }
 
 /// A tape that is being written.
@@ -107,38 +114,55 @@ impl Writer {
     pub fn add(&mut self, a: Place, b: Place) -> Place {
         match (self.value(a), self.value(b)) {
             (Some(a), Some(b)) => self.constant(a + b),
-            (Some(0.0), None) => b,
-            (None, Some(0.0)) => a,
-            _ => self.push(Operation::Add(a.min(b), a.max(b))),
+            (Some(constant), None) => self.shift(b, constant),
+            (None, Some(constant)) => self.shift(a, constant),
+            (None, None) => self.push(Operation::Add(a.min(b), a.max(b))),
         }
     }
 
     pub fn subtract(&mut self, a: Place, b: Place) -> Place {
         match (self.value(a), self.value(b)) {
             (Some(a), Some(b)) => self.constant(a - b),
-            (None, Some(0.0)) => a,
-            _ => self.push(Operation::Subtract(a, b)),
+            (None, Some(constant)) => self.shift(a, -constant),
+            (Some(constant), None) => {
+                let negative = self.scale(b, -1.0);
+                self.shift(negative, constant)
+            }
+            (None, None) => self.push(Operation::Subtract(a, b)),
         }
     }
 
     pub fn negate(&mut self, a: Place) -> Place {
-        let zero = self.constant(-0.0);
-        self.subtract(zero, a)
+        let minus = self.constant(-1.0);
+        self.multiply(minus, a)
+    }
+
+    fn shift(&mut self, a: Place, by: f64) -> Place {
+        if by == 0.0 { a } else { self.push(Operation::Shift(a, Number::new(by))) }
+    }
+
+    fn scale(&mut self, a: Place, by: f64) -> Place {
+        match self.operations[a] {
+            Operation::Scale(inner, other) => self.scale(inner, by * other.value()),
+            _ if by == 1.0 => a,
+            _ => self.push(Operation::Scale(a, Number::new(by))),
+        }
     }
 
     pub fn multiply(&mut self, a: Place, b: Place) -> Place {
         match (self.value(a), self.value(b)) {
             (Some(a), Some(b)) => self.constant(a * b),
-            (Some(1.0), None) => b,
-            (None, Some(1.0)) => a,
-            _ => self.push(Operation::Multiply(a.min(b), a.max(b))),
+            (Some(constant), None) => self.scale(b, constant),
+            (None, Some(constant)) => self.scale(a, constant),
+            (None, None) if a == b => self.push(Operation::Square(a)),
+            (None, None) => self.push(Operation::Multiply(a.min(b), a.max(b))),
         }
     }
 
     pub fn divide(&mut self, a: Place, b: Place) -> Place {
         match (self.value(a), self.value(b)) {
             (Some(a), Some(b)) => self.constant(a / b),
-            (None, Some(1.0)) => a,
+            (None, Some(constant)) => self.scale(a, 1.0 / constant),
             _ => self.push(Operation::Divide(a, b)),
         }
     }
@@ -184,9 +208,40 @@ impl Writer {
         self.push(Operation::Max(a.min(b), a.max(b)))
     }
 
-    pub fn log_add_exp(&mut self, a: Place, b: Place) -> Place {
-        self.push(Operation::LogAddExp(a.min(b), a.max(b)))
+    /// log Σ exp, without overflow: relative to the largest.
+    pub fn log_sum_exp(&mut self, terms: &[Place]) -> Place {
+        let largest = terms[1..].iter().fold(terms[0], |largest, term| self.max(largest, *term));
+        let mut sum = self.constant(0.0);
+        for term in terms {
+            let below = self.push(Operation::Below(*term, largest));
+            let weight = self.apply(Function::Exp, below);
+            sum = self.add(sum, weight);
+        }
+        let log = self.apply(Function::Log, sum);
+        self.push(Operation::Above(log, largest))
     }
+}
+
+/// Which operations the gradient of the last one goes through.
+pub fn is_on_the_way(operations: &[Operation]) -> Vec<bool> {
+    let mut is_on_the_way = vec![false; operations.len()];
+    if let Some(last) = is_on_the_way.last_mut() {
+        *last = true;
+    }
+    for (place, operation) in operations.iter().enumerate().rev() {
+        if is_on_the_way[place] {
+            match *operation {
+                Operation::Below(a, _) | Operation::Above(a, _) => is_on_the_way[a] = true,
+                _ => {
+                    operation.map(|used| {
+                        is_on_the_way[used] = true;
+                        used
+                    });
+                }
+            }
+        }
+    }
+    is_on_the_way
 }
 
 impl Operation {
@@ -194,6 +249,11 @@ impl Operation {
     fn map(self, mut to: impl FnMut(Place) -> Place) -> Self {
         match self {
             Self::Constant(_) | Self::Coordinate(_) => self,
+            Self::Shift(a, by) => Self::Shift(to(a), by),
+            Self::Scale(a, by) => Self::Scale(to(a), by),
+            Self::Square(a) => Self::Square(to(a)),
+            Self::Below(a, b) => Self::Below(to(a), to(b)),
+            Self::Above(a, b) => Self::Above(to(a), to(b)),
             Self::Add(a, b) => Self::Add(to(a), to(b)),
             Self::Subtract(a, b) => Self::Subtract(to(a), to(b)),
             Self::Multiply(a, b) => Self::Multiply(to(a), to(b)),
@@ -203,7 +263,6 @@ impl Operation {
             Self::Apply(function, a) => Self::Apply(function, to(a)),
             Self::Min(a, b) => Self::Min(to(a), to(b)),
             Self::Max(a, b) => Self::Max(to(a), to(b)),
-            Self::LogAddExp(a, b) => Self::LogAddExp(to(a), to(b)),
         }
     }
 }
