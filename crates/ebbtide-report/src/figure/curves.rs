@@ -88,7 +88,9 @@ fn bounds(evaluated: &[(f64, Figures)], truth: Option<f64>, across: Scale) -> Ch
 fn bounds_scale(evaluated: &[(f64, Figures)], truth: Option<f64>) -> Scale {
     let later = evaluated[evaluated.len() / 5..].iter();
     let both = later.flat_map(|(_, figures)| [figures.elbo, figures.eubo.unwrap_or(f64::NAN)]);
-    Scale::fitting(both.chain(truth))
+    // Between two bounds weighted log Z is in sight anyway; above one alone it would not be.
+    let weighted = evaluated.last().map(|(_, figures)| figures.log_z);
+    Scale::fitting(both.chain(truth).chain(weighted))
 }
 
 fn bounds_tip((at, figures): &(f64, Figures)) -> Tip {

@@ -193,7 +193,7 @@ fn tiles(outcome: &Outcome) -> Markup {
         ));
         if let Some(k) = pareto_k {
             tiles.push((
-                "k̂",
+                "Pareto k̂",
                 number(k, 2),
                 None,
                 "tail of the weights; below 0.7 estimates settle".to_owned(),
