@@ -2,7 +2,8 @@
 
 use std::f64::consts::{LN_2, TAU};
 
-use super::super::{Differentiable, Target, TargetError, check_shape, saturate};
+use super::super::{Differentiable, Target, TargetError, saturate};
+use super::one_by_one;
 use super::softplus::{sigmoid, softplus};
 use super::tables;
 
@@ -118,11 +119,7 @@ impl Target for BrownianMotion {
     }
 
     fn log_density(&self, points: &[f32], out: &mut [f64]) -> Result<(), TargetError> {
-        check_shape(DIM, points, out, None)?;
-        for (point, value) in points.chunks_exact(DIM).zip(out) {
-            *value = self.evaluate(point, None);
-        }
-        Ok(())
+        one_by_one(DIM, points, out, None, |point, gradient| self.evaluate(point, gradient))
     }
 
     fn differentiable(&self) -> Option<&dyn Differentiable> {
@@ -141,12 +138,7 @@ impl Differentiable for BrownianMotion {
         out: &mut [f64],
         gradient: &mut [f32],
     ) -> Result<(), TargetError> {
-        check_shape(DIM, points, out, Some(gradient))?;
-        let rows = points.chunks_exact(DIM).zip(gradient.chunks_exact_mut(DIM));
-        for ((point, gradient), value) in rows.zip(out) {
-            *value = self.evaluate(point, Some(gradient));
-        }
-        Ok(())
+        one_by_one(DIM, points, out, Some(gradient), |point, gradient| self.evaluate(point, gradient))
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::f64::consts::{PI, TAU};
 
-use super::super::{Differentiable, Target, TargetError, check_shape, saturate};
+use super::super::{Differentiable, Target, TargetError, saturate};
+use super::one_by_one;
 use super::softplus::{sigmoid, softplus};
 
 /// The estimated effect of coaching in each school, and its standard error (Rubin 1981).
@@ -87,11 +88,7 @@ impl Target for EightSchools {
     }
 
     fn log_density(&self, points: &[f32], out: &mut [f64]) -> Result<(), TargetError> {
-        check_shape(DIM, points, out, None)?;
-        for (point, value) in points.chunks_exact(DIM).zip(out) {
-            *value = Self::evaluate(point, None);
-        }
-        Ok(())
+        one_by_one(DIM, points, out, None, Self::evaluate)
     }
 
     fn differentiable(&self) -> Option<&dyn Differentiable> {
@@ -110,12 +107,7 @@ impl Differentiable for EightSchools {
         out: &mut [f64],
         gradient: &mut [f32],
     ) -> Result<(), TargetError> {
-        check_shape(DIM, points, out, Some(gradient))?;
-        let rows = points.chunks_exact(DIM).zip(gradient.chunks_exact_mut(DIM));
-        for ((point, gradient), value) in rows.zip(out) {
-            *value = Self::evaluate(point, Some(gradient));
-        }
-        Ok(())
+        one_by_one(DIM, points, out, Some(gradient), Self::evaluate)
     }
 }
 

@@ -1,6 +1,7 @@
 //! A scalar field on a square lattice with a quartic potential.
 
-use super::super::{Differentiable, Modes, Target, TargetError, check_shape, saturate};
+use super::super::{Differentiable, Modes, Target, TargetError, saturate};
+use super::one_by_one;
 
 /// φ⁴ theory on an L × L lattice with periodic boundary; the density is e^{−S} with the action
 ///
@@ -89,11 +90,7 @@ impl Target for Phi4Lattice {
     }
 
     fn log_density(&self, points: &[f32], out: &mut [f64]) -> Result<(), TargetError> {
-        check_shape(self.dim(), points, out, None)?;
-        for (field, value) in points.chunks_exact(self.dim()).zip(out) {
-            *value = self.evaluate(field, &mut []);
-        }
-        Ok(())
+        one_by_one(self.dim(), points, out, None, |field, _| self.evaluate(field, &mut []))
     }
 
     fn differentiable(&self) -> Option<&dyn Differentiable> {
@@ -112,12 +109,9 @@ impl Differentiable for Phi4Lattice {
         out: &mut [f64],
         gradient: &mut [f32],
     ) -> Result<(), TargetError> {
-        check_shape(self.dim(), points, out, Some(gradient))?;
-        let rows = points.chunks_exact(self.dim()).zip(gradient.chunks_exact_mut(self.dim()));
-        for ((field, gradient), value) in rows.zip(out) {
-            *value = self.evaluate(field, gradient);
-        }
-        Ok(())
+        one_by_one(self.dim(), points, out, Some(gradient), |field, gradient| {
+            self.evaluate(field, gradient.unwrap_or_default())
+        })
     }
 }
 
