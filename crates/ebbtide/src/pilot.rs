@@ -42,9 +42,7 @@ pub enum PilotError {
     #[error(transparent)]
     Target(#[from] TargetError),
     /// There is nothing to go by.
-    #[error(
-        "the density is zero at all {0} points that were tried; say roughly where it is and how wide, with a location and a scale"
-    )]
+    #[error("the density is zero at all {0} points that were tried; say roughly where it is and how wide")]
     Nowhere(usize),
 }
 

@@ -43,7 +43,7 @@ pub enum RunError {
     #[error(transparent)]
     Train(#[from] TrainError),
     /// The density was not found.
-    #[error(transparent)]
+    #[error("{error}{hint}", error = .0, hint = what_to_say(.0))]
     Pilot(#[from] PilotError),
     /// It could not be evaluated.
     #[error(transparent)]
@@ -111,4 +111,14 @@ pub enum RunError {
         /// The setting.
         difference: Difference,
     },
+}
+
+/// Where to say what a pilot needs to know.
+fn what_to_say(error: &PilotError) -> &'static str {
+    match error {
+        PilotError::Nowhere(_) => {
+            ": `placement.by = \"hand\"` with `placement.location` and `placement.scale`"
+        }
+        _ => "",
+    }
 }

@@ -54,17 +54,23 @@ impl Run {
     /// Begins a run in a new folder in `parent`, named after the day and the settings.
     pub fn begin(parent: &Path, settings: Settings, threads: &Threads) -> Result<Self, RunError> {
         let name = format!("{}-{}", jiff::Zoned::now().strftime("%Y-%m-%d"), settings.name());
-        Self::begin_in(Folder::create(parent, &name)?, settings, threads)
+        // First, for a density that is not found leaves no folder.
+        let (settings, remarks) = found(settings)?;
+        Self::begin_with(Folder::create(parent, &name)?, settings, remarks, threads)
     }
 
     /// Begins a run in a folder that has none yet.
-    pub fn begin_in(folder: Folder, mut settings: Settings, threads: &Threads) -> Result<Self, RunError> {
-        let mut remarks = Vec::new();
-        if settings.placing == Placing::Pilot {
-            let pilot = settings.target.find(settings.config.seed)?;
-            remarks.push(words(&pilot));
-            settings.placing = Placing::At(pilot.placement);
-        }
+    pub fn begin_in(folder: Folder, settings: Settings, threads: &Threads) -> Result<Self, RunError> {
+        let (settings, remarks) = found(settings)?;
+        Self::begin_with(folder, settings, remarks, threads)
+    }
+
+    fn begin_with(
+        folder: Folder,
+        settings: Settings,
+        remarks: Vec<String>,
+        threads: &Threads,
+    ) -> Result<Self, RunError> {
         let trainer = Trainer::new(settings.validate()?, threads);
         let environment = Environment::now(threads.count());
         let mut described = serde_json::to_vec_pretty(&environment).expect("an environment is JSON");
@@ -247,6 +253,17 @@ impl Run {
         self.log.notice(event);
         observer.notice(event);
     }
+}
+
+/// Settings with the coordinates that a pilot finds, if one is asked for, and what there is to say of them.
+fn found(mut settings: Settings) -> Result<(Settings, Vec<String>), RunError> {
+    let mut remarks = Vec::new();
+    if settings.placing == Placing::Pilot {
+        let pilot = settings.target.find(settings.config.seed)?;
+        remarks.push(words(&pilot));
+        settings.placing = Placing::At(pilot.placement);
+    }
+    Ok((settings, remarks))
 }
 
 /// What a pilot found, by its first coordinates.

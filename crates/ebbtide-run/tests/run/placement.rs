@@ -74,6 +74,8 @@ fn mistakes_are_in_the_densitys_own_coordinates() {
     let nowhere = Run::begin(parent.path(), of("log(max(x0 - 1e9, 0)) - x0", 1), &threads());
     let message = nowhere.err().expect("nothing is found").to_string();
     assert!(message.contains("the density is zero at all 64 points that were tried"), "{message}");
+    assert!(message.contains("placement.location"), "{message}");
+    assert_eq!(fs::read_dir(parent.path()).expect("listed").count(), 0, "nothing is left of it");
     // NaN beyond 301, where training soon goes.
     let mut settings = of("-0.5*((x0 - 300)/0.01)^2 + 0*log(300.1 - x0)", 1);
     settings.placing = Placing::At(Placement::new(vec![300.0], vec![0.1]).expect("a place"));
