@@ -80,7 +80,7 @@ impl Job {
         let run = match self.state()? {
             JobState::Done => return Ok(None),
             JobState::New => Run::begin_in(folder, self.settings.clone(), &threads)?,
-            JobState::Begun => Run::resume_in(folder, Some(self.settings.config.iterations), &threads)?,
+            JobState::Begun => Run::resume_in(folder, Some(self.settings.config.iterations), None, &threads)?,
         };
         Ok(Some(run.go(stop, observer)?))
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use ebbtide::target::Target;
+use ebbtide::target::{Oracle, Target};
 use ebbtide::trajectory::{Sampler, Threads};
 
 use crate::checkpoint::{CheckpointError, best, newest};
@@ -58,8 +58,18 @@ pub struct Trained {
 impl Trained {
     /// Reads the weights of a run.
     pub fn open(path: &Path, which: Which, threads: &Threads) -> Result<Self, RunError> {
+        Self::open_with(path, which, None, threads)
+    }
+
+    /// The same, with the density that the run's files can only name.
+    pub fn open_with(
+        path: &Path,
+        which: Which,
+        oracle: Option<Arc<dyn Oracle>>,
+        threads: &Threads,
+    ) -> Result<Self, RunError> {
         let folder = path.to_owned();
-        let settings = read_settings(path)?;
+        let mut settings = read_settings(path)?;
         let checkpoints = Files(path).checkpoints();
         let mut remarks = Vec::new();
         let stored = match which {
@@ -68,9 +78,13 @@ impl Trained {
         };
         let stored = stored.ok_or_else(|| CheckpointError::None { folder: checkpoints.clone() })?;
         // Weights make no sense in any other sampler than the one that they were trained for.
-        let begun = settings_of(stored.settings()?, "the settings in the checkpoint")?;
+        let mut begun = settings_of(stored.settings()?, "the settings in the checkpoint")?;
         if let Some(difference) = settings.difference(&begun, MAY_CHANGE) {
             return Err(RunError::Changed { path: folder, difference });
+        }
+        if let Some(oracle) = oracle {
+            settings.target.bring(Arc::clone(&oracle))?;
+            begun.target.bring(oracle)?;
         }
         let valid = begun.validate()?;
         let weights = stored.weights(&valid.model().layout)?;

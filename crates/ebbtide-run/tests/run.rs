@@ -6,6 +6,8 @@ mod changes;
 mod comparison;
 #[path = "run/divergence.rs"]
 mod divergence;
+#[path = "run/given.rs"]
+mod given;
 #[path = "run/placement.rs"]
 mod placement;
 #[path = "run/resuming.rs"]

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use ebbtide::metric::EvaluationError;
 use ebbtide::pilot::PilotError;
+use ebbtide::target::TargetError;
 use ebbtide::train::{ConfigError, RestoreError, TrainError};
 use ebbtide::trajectory::{SamplerError, ThreadsError};
 
@@ -12,7 +13,7 @@ use crate::durable::FileError;
 use crate::export::ExportError;
 use crate::folder::FolderError;
 use crate::journal::JournalError;
-use crate::settings::{Difference, Problems};
+use crate::settings::{BringError, Difference, Problems};
 
 /// Why a run cannot begin or go on. That it diverges is not among the reasons: see [`Status`](crate::Status).
 #[derive(Debug, thiserror::Error)]
@@ -45,7 +46,13 @@ pub enum RunError {
     /// The density was not found.
     #[error("{error}{hint}", error = .0, hint = what_to_say(.0))]
     Pilot(#[from] PilotError),
-    /// It could not be evaluated.
+    /// It cannot be evaluated at all.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// It is not the one that the run began with.
+    #[error(transparent)]
+    Bring(#[from] BringError),
+    /// The sampler could not be evaluated.
     #[error(transparent)]
     Evaluation(#[from] EvaluationError),
     /// Weights do not make a sampler.

@@ -255,16 +255,27 @@ impl Run {
     }
 }
 
-/// Settings with the coordinates that a pilot finds, if one is asked for, and what there is to say of them.
+/// Settings with the coordinates that a pilot finds, if one is asked for, and what there is to say of them. Whatever cannot be evaluated
+/// at all is refused.
 fn found(mut settings: Settings) -> Result<(Settings, Vec<String>), RunError> {
     let mut remarks = Vec::new();
     if settings.placing == Placing::Pilot {
         let pilot = settings.target.find(settings.config.seed)?;
         remarks.push(words(&pilot));
         settings.placing = Placing::At(pilot.placement);
+    } else {
+        let target = settings.built_target();
+        target.log_density(&vec![0.0; target.dim()], &mut [0.0])?;
+    }
+    if !settings.target.has_gradient() && settings.config.replay.ratio > 0 {
+        remarks.push(NO_GRADIENT.to_owned());
     }
     Ok((settings, remarks))
 }
+
+/// What it costs to know the density alone.
+const NO_GRADIENT: &str = "the density comes without its gradient, so there is no local search, and reverse KL (pis-…) is out of the question: modes far from \
+     where samples begin to go may never be found";
 
 /// What a pilot found, by its first coordinates.
 fn words(pilot: &Pilot) -> String {

@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
+use ebbtide::target::Oracle;
 use ebbtide::train::{BoundSchedule, Trainer};
 use ebbtide::trajectory::Threads;
 
@@ -27,13 +29,21 @@ impl Run {
     /// Takes a run up where its last checkpoint left it, to a result that is bitwise that of a run that was never stopped.
     /// `iterations` is its new length.
     pub fn resume(path: &Path, iterations: Option<u64>, threads: &Threads) -> Result<Self, RunError> {
-        Self::resume_in(Folder::open(path)?, iterations, threads)
+        Self::resume_in(Folder::open(path)?, iterations, None, threads)
     }
 
-    /// The same in a folder that is this process's already.
-    pub fn resume_in(folder: Folder, iterations: Option<u64>, threads: &Threads) -> Result<Self, RunError> {
+    /// The same in a folder that is this process's already, with the density that its files can only name.
+    pub fn resume_in(
+        folder: Folder,
+        iterations: Option<u64>,
+        oracle: Option<Arc<dyn Oracle>>,
+        threads: &Threads,
+    ) -> Result<Self, RunError> {
         let path = folder.path().to_owned();
-        let written = read_settings(&path)?;
+        let mut written = read_settings(&path)?;
+        if let Some(oracle) = oracle {
+            written.target.bring(oracle)?;
+        }
         let mut settings = written.clone();
         settings.config.iterations = iterations.unwrap_or(written.config.iterations);
         let valid = settings.validate()?;

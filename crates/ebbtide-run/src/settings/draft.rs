@@ -7,7 +7,7 @@ use ebbtide::process::Grid;
 
 use super::choices::PRESETS;
 use super::document::{self, Entry};
-use super::subject::{self, FORMULA};
+use super::subject;
 use super::value::{Value, nearest};
 use super::{
     CUSTOM, Keeping, Place, Preset, Problem, Problems, SETTINGS, Settings, Source, Subject, disagreements,
@@ -155,11 +155,11 @@ impl Resolving<'_> {
     fn unknown(&mut self) {
         let known = |path: &str| {
             HEADS.contains(&path)
-                || subject::is_of_formula(path)
+                || subject::is_part(path)
                 || SETTINGS.iter().any(|setting| setting.key == path)
         };
         let of_settings = SETTINGS.iter().filter_map(|setting| Some(setting.key.split_once('.')?.0));
-        let tables: BTreeSet<&str> = of_settings.chain([FORMULA]).collect();
+        let tables: BTreeSet<&str> = of_settings.chain(subject::TABLES).collect();
         let mut told = BTreeSet::new();
         for entry in self.given.values().filter(|entry| !known(&entry.path)) {
             let outer = entry.path.split('.').next().unwrap_or_default();

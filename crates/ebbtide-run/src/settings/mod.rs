@@ -25,7 +25,7 @@ pub use placing::Placing;
 pub use preset::Preset;
 pub use problem::{Place, Problem, Problems, Source};
 pub use setting::Setting;
-pub use subject::Subject;
+pub use subject::{BringError, Given, Subject};
 pub use table::SETTINGS;
 pub use value::{Mismatch, Value, nearest};
 

@@ -33,7 +33,7 @@ impl Preset {
     pub fn settings(self, target: impl Into<Subject>, method: Option<Method>, steps: usize) -> Settings {
         let target = target.into();
         let named = target.named();
-        // Who comes with a formula may not know where its density is.
+        // Who comes with a density may not know where it is.
         let placing = if named.is_some() { Placing::AsIs } else { Placing::Pilot };
         let trained = method.unwrap_or(Method::TbTb);
         let config = Config::new(trained, steps);
@@ -43,6 +43,9 @@ impl Preset {
         case.apply(named.map_or("", paper), &mut settings);
         if self == Preset::Recommended {
             case.apply(RECOMMENDED, &mut settings);
+        }
+        if !settings.target.has_gradient() {
+            settings.config.local_search = None;
         }
         settings
     }

@@ -30,6 +30,7 @@ impl Settings {
         let about = match self.target {
             Subject::Named(_) => "What is sampled. `ebbtide targets` lists the names.",
             Subject::Formula(_) => "What is sampled: a log density in words.",
+            Subject::Given(_) => "What is sampled: a log density that a program brings along.",
         };
         comment(&mut text, about);
         for (key, value) in self.target.entries() {

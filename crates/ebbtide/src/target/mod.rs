@@ -11,6 +11,7 @@ mod lanes;
 mod manywell;
 mod mixture;
 mod named;
+mod oracle;
 mod placement;
 mod posterior;
 mod well;
@@ -22,6 +23,7 @@ pub use gmm::Gmm40Deviation;
 pub use manywell::{Manywell, ManywellError};
 pub use mixture::{Mixture, MixtureError};
 pub use named::{NamedTarget, UnknownTarget};
+pub use oracle::{Consulted, Oracle};
 pub use placement::{Placeable, Placement, PlacementError};
 pub use posterior::{
     BrownianMotion, EightSchools, LatticeError, LogisticRegression, Phi4Lattice, Reference, RegressionError,

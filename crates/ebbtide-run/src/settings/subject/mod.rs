@@ -1,0 +1,208 @@
+//! What a run samples: a target with a name, a formula, or a density that a program brings.
+
+mod formula;
+mod given;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use ebbtide::pilot::{self, Pilot, PilotError, PilotOptions};
+use ebbtide::target::{Formula, NamedTarget, Oracle, Placeable, Placement, Target};
+
+use super::document::Entry;
+use super::setting::quoted;
+use super::value::Value;
+use super::{Place, Problem, Source};
+
+pub use formula::parameter;
+pub use given::{BringError, Given};
+
+/// What a run samples.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Subject {
+    /// A target that comes with the library.
+    Named(NamedTarget),
+    /// A log density in words.
+    Formula(Formula),
+    /// A density that the calling program brings.
+    Given(Given),
+}
+
+/// What a target is called whose density is a formula, and one that a program brings. So are the tables of their settings.
+const FORMULA: &str = "formula";
+const GIVEN: &str = "given";
+
+/// The tables of settings that say what is sampled.
+pub const TABLES: [&str; 2] = [FORMULA, GIVEN];
+
+/// All settings that do.
+pub const KEYS: [&str; 7] =
+    ["target", formula::TEXT, formula::DIM, formula::PARAMETERS, given::NAME, given::DIM, given::GRADIENT];
+
+impl Subject {
+    /// The target itself.
+    pub fn build(&self) -> Arc<dyn Target> {
+        match self {
+            Self::Named(target) => target.build().into(),
+            Self::Formula(formula) => Arc::new(formula.clone()),
+            Self::Given(given) => Arc::new(given.consulted()),
+        }
+    }
+
+    fn placeable(&self) -> Box<dyn Placeable> {
+        match self {
+            Self::Named(_) => Box::new(self.build()),
+            Self::Formula(formula) => Box::new(formula.clone()),
+            Self::Given(given) => Box::new(given.consulted()),
+        }
+    }
+
+    /// The target in other coordinates. They must have its dimension, as those of valid settings do.
+    pub(crate) fn placed(&self, placement: &Placement) -> Arc<dyn Target> {
+        self.placeable().placed(placement).expect("settings are read with the target's dimension")
+    }
+
+    /// Where it is and how wide, from evaluations alone.
+    pub(crate) fn find(&self, seed: u64) -> Result<Pilot, PilotError> {
+        pilot::find(&*self.placeable(), &PilotOptions { seed, ..PilotOptions::new(self.dim()) })
+    }
+
+    /// How many coordinates it has.
+    pub fn dim(&self) -> usize {
+        self.build().dim()
+    }
+
+    /// Whether the gradient of its log density is known.
+    pub fn has_gradient(&self) -> bool {
+        self.build().differentiable().is_some()
+    }
+
+    /// Brings the density that settings read from a file can only name.
+    pub fn bring(&mut self, oracle: Arc<dyn Oracle>) -> Result<(), BringError> {
+        match self {
+            Self::Given(given) => given.bring(oracle),
+            Self::Named(_) | Self::Formula(_) => Err(BringError::Known { target: self.to_string() }),
+        }
+    }
+
+    /// The target's name, if it came with the library.
+    pub fn named(&self) -> Option<NamedTarget> {
+        match self {
+            Self::Named(target) => Some(*target),
+            Self::Formula(_) | Self::Given(_) => None,
+        }
+    }
+
+    /// The formula, if it is one.
+    pub fn formula(&self) -> Option<&Formula> {
+        match self {
+            Self::Formula(formula) => Some(formula),
+            Self::Named(_) | Self::Given(_) => None,
+        }
+    }
+
+    /// Where it stands among others: targets of the library in their order, all others after them by name.
+    pub fn rank(&self) -> (usize, String) {
+        let place = NamedTarget::ALL.iter().position(|target| Some(*target) == self.named());
+        (place.unwrap_or(NamedTarget::ALL.len()), self.to_string())
+    }
+
+    /// One of the settings that say what it is; nothing if it does without.
+    pub(super) fn entry(&self, key: &str) -> String {
+        let mut entries = self.entries().into_iter();
+        entries.find(|(own, _)| *own == key).map_or_else(String::new, |(_, value)| value)
+    }
+
+    /// The settings that say what it is, with their values in TOML.
+    pub fn entries(&self) -> Vec<(&'static str, String)> {
+        let (name, rest) = match self {
+            Self::Named(target) => (target.name(), Vec::new()),
+            Self::Formula(formula) => (FORMULA, formula::entries(formula)),
+            Self::Given(given) => (GIVEN, given.entries()),
+        };
+        [("target", quoted(name))].into_iter().chain(rest).collect()
+    }
+}
+
+/// `25gmm`, `formula-1c3a5e` (other formulas have other digits), or what a program calls its density.
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Named(target) => f.pad(target.name()),
+            Self::Formula(formula) => f.pad(&format!("{FORMULA}-{:06x}", formula::digest(formula))),
+            Self::Given(given) => f.pad(given.name()),
+        }
+    }
+}
+
+impl From<NamedTarget> for Subject {
+    fn from(target: NamedTarget) -> Self {
+        Self::Named(target)
+    }
+}
+
+impl PartialEq<NamedTarget> for Subject {
+    fn eq(&self, other: &NamedTarget) -> bool {
+        self.named() == Some(*other)
+    }
+}
+
+/// Whether the value of a setting is text, whatever it looks like.
+pub fn is_words(path: &str) -> bool {
+    ["target", formula::TEXT, given::NAME].contains(&path)
+}
+
+/// Whether a setting says what is sampled, apart from `target` itself.
+pub fn is_part(path: &str) -> bool {
+    kind(path).is_some()
+}
+
+/// Which kind of target a setting describes.
+fn kind(path: &str) -> Option<&'static str> {
+    [(FORMULA, formula::is_part(path)), (GIVEN, given::is_part(path))]
+        .into_iter()
+        .find_map(|(kind, is_part)| is_part.then_some(kind))
+}
+
+/// The subject that is asked for, or all that is wrong with it.
+pub fn read(given: &BTreeMap<String, Entry>, sources: &[Source]) -> Result<Subject, Vec<Problem>> {
+    let parts = || given.values().filter_map(|entry| Some((kind(&entry.path)?, entry)));
+    let name = match (given.get("target"), parts().next()) {
+        (Some(entry), _) => match &entry.value {
+            Value::Text(name) => name.clone(),
+            other => other.to_string(),
+        },
+        (None, Some((kind, _))) => kind.to_owned(),
+        (None, None) => {
+            let help = "name one, as in `ebbtide train 25gmm` (`ebbtide targets` lists them), or give a log density, as in `ebbtide train --formula \"-x0^2/2\" --dim 1`";
+            return Err(vec![Problem::new("nothing says what to sample").help(help)]);
+        }
+    };
+    if let (Some(entry), Some((kind, other))) = (given.get("target"), parts().find(|(kind, _)| *kind != name))
+    {
+        let problem = Problem::new(format!("the target is {name}, and there is a {kind} as well"));
+        let problem = problem.at(entry.place.clone(), "the target");
+        let help = "leave one of them out";
+        return Err(vec![problem.at(other.place.clone(), format!("part of a {kind}")).help(help)]);
+    }
+    match (name.as_str(), given.get("target")) {
+        (FORMULA, _) => formula::read(given, sources).map(Subject::Formula),
+        (GIVEN, _) => given::read(given).map(Subject::Given),
+        (name, Some(entry)) => named(entry, name).map(Subject::Named),
+        (_, None) => unreachable!("settings describe one of the kinds above"),
+    }
+}
+
+fn named(entry: &Entry, name: &str) -> Result<NamedTarget, Vec<Problem>> {
+    name.parse::<NamedTarget>().map_err(|unknown| {
+        let problem = Problem::new(format!("there is no target named {}", Value::Text(unknown.given)));
+        let all = NamedTarget::ALL.map(NamedTarget::name).join(", ");
+        let all = format!("{all}, and {FORMULA} for a log density of your own");
+        let help = match unknown.nearest {
+            Some(nearest) => format!("did you mean `{nearest}`? The targets are {all}"),
+            None => format!("the targets are {all}"),
+        };
+        vec![problem.at(entry.place.clone(), "unknown target").help(help)]
+    })
+}
