@@ -14,6 +14,7 @@ use ebbtide_report::keep::ReportError;
 use ebbtide_report::portrait::PortraitError;
 use ebbtide_report::watch::WatchError;
 use ebbtide_run::checkpoint::CheckpointError;
+use ebbtide_run::draws::Weightless;
 use ebbtide_run::durable::FileError;
 use ebbtide_run::export::ExportError;
 use ebbtide_run::folder::FolderError;
@@ -56,8 +57,8 @@ pub enum Failure {
     Target(#[from] TargetError),
     #[error(transparent)]
     Evaluation(#[from] EvaluationError),
-    #[error("all importance weights vanish: no sample is where the density is above zero")]
-    Weightless,
+    #[error(transparent)]
+    Weightless(#[from] Weightless),
     #[error(transparent)]
     Report(#[from] ReportError),
     #[error(transparent)]

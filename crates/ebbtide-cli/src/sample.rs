@@ -7,9 +7,8 @@ use std::process::ExitCode;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use ebbtide::metric::log_weights;
-use ebbtide::stream::{Address, Purpose};
-use ebbtide::trajectory::{Threads, Trajectories};
-use ebbtide::weighted::{independence_chain, resample};
+use ebbtide::trajectory::Threads;
+use ebbtide_run::draws::Choice;
 use ebbtide_run::export::{Export, Format, Shape};
 use ebbtide_run::number::thousands;
 use ebbtide_run::trained::{Trained, Which};
@@ -69,27 +68,22 @@ Examples:
   ebbtide sample runs/2026-11-16-25gmm-tb-tb-T5-s0 -n 10000 --resample -o exact.npy
   ebbtide sample runs/2026-11-16-25gmm-tb-tb-T5-s0 -n 5 --trajectories";
 
-/// Samples that one is chosen from.
-const PROPOSALS: usize = 4;
-
-/// Numbers of a portion: what is in memory at once.
-const PORTION: usize = 1 << 22;
-
 impl Sample {
     /// Draws, portion by portion.
     pub fn run(&self, runs: &Path) -> Result<ExitCode, Failure> {
         let mut trained =
             Trained::open(&meant(&self.run, runs)?, self.checkpoint, &Threads::new(self.threads)?)?;
         trained.remarks.iter().for_each(|remark| say(remark));
-        if self.resample || self.chain {
-            return self.chosen(&mut trained);
+        match (self.resample, self.chain) {
+            (true, _) => return self.chosen(Choice::Resample, &mut trained),
+            (_, true) => return self.chosen(Choice::Chain, &mut trained),
+            (false, false) => {}
         }
-        let model = trained.sampler.model();
-        let (dim, path) = (model.dim(), model.dim() * model.steps());
+        let (model, most) = (trained.sampler.model(), trained.portion());
+        let dim = model.dim();
         let times = self.trajectories.then(|| model.grid.times().to_vec());
         let interrupt = Interrupt::silent()?;
         let mut export = self.open(Shape { dim, weights: self.weights, times })?;
-        let most = (PORTION / path).max(1);
         let (mut states, mut first) = (Vec::new(), 0);
         while first < self.count {
             if interrupt.stop().asked() {
@@ -103,7 +97,7 @@ impl Sample {
                 false => None,
             };
             if self.trajectories {
-                with_origins(&trajectories, &mut states);
+                trajectories.copy_with_origins(&mut states);
             } else {
                 trajectories.copy_ends(&mut states);
             }
@@ -116,48 +110,21 @@ impl Sample {
     }
 
     /// Draws, and writes those that their weights choose.
-    fn chosen(&self, trained: &mut Trained) -> Result<ExitCode, Failure> {
-        let model = trained.sampler.model();
-        let (dim, path) = (model.dim(), model.dim() * model.steps());
+    fn chosen(&self, choice: Choice, trained: &mut Trained) -> Result<ExitCode, Failure> {
         let interrupt = Interrupt::silent()?;
+        let dim = trained.sampler.model().dim();
         let mut export = self.open(Shape { dim, weights: false, times: None })?;
-        let all = if self.chain { self.count } else { self.count.saturating_mul(PROPOSALS) };
-        let most = (PORTION / path).max(1);
-        let (mut ends, mut portion, mut weights) = (Vec::new(), Vec::new(), Vec::new());
-        while weights.len() < all {
-            if interrupt.stop().asked() {
-                return Ok(ExitCode::from(INTERRUPTED));
-            }
-            let trajectories =
-                trained.sampler.portion(weights.len(), most.min(all - weights.len()), self.seed);
-            weights.extend(log_weights(&*trained.target, &mut trained.sampler, &trajectories)?);
-            trajectories.copy_ends(&mut portion);
-            ends.extend_from_slice(&portion);
-        }
-        let address = Address::new(self.seed, Purpose::Resample, 0);
-        let chosen = match self.chain {
-            true => independence_chain(&weights, address).map(|chain| {
-                let share = 100.0 * chain.accepted as f64 / all as f64;
-                say(&format!("{share:.1} % of the proposals were accepted"));
-                chain.states
-            }),
-            false => resample(&weights, self.count, address),
+        let all = choice.proposals(self.count);
+        let Some(proposals) = trained.weighted(all, self.seed, interrupt.stop())? else {
+            return Ok(ExitCode::from(INTERRUPTED));
         };
-        let chosen = chosen.ok_or(Failure::Weightless)?;
-        let mut points = Vec::with_capacity(chosen.len() * dim);
-        for place in &chosen {
-            points.extend_from_slice(&ends[place * dim..][..dim]);
+        let chosen = choice.among(&proposals, self.count, self.seed)?;
+        if let Some(acceptance) = chosen.acceptance {
+            say(&format!("{:.1} % of the proposals were accepted", 100.0 * acceptance));
         }
-        trained.settings.placing.apply(&mut points);
-        let mut distinct = chosen;
-        distinct.sort_unstable();
-        distinct.dedup();
-        say(&format!(
-            "{} different samples among {}",
-            thousands(distinct.len() as u64),
-            thousands(self.count as u64)
-        ));
-        export.write(&points, None)?;
+        let count = |number: usize| thousands(number as u64);
+        say(&format!("{} different samples among {}", count(chosen.distinct), count(self.count)));
+        export.write(&chosen.points, None)?;
         export.finish()?;
         Ok(ExitCode::SUCCESS)
     }
@@ -181,14 +148,5 @@ impl Sample {
             ))
         })?;
         Ok(Export::to_file(&self.output, format, shape, self.count)?)
-    }
-}
-
-/// Whole paths, each beginning at the origin.
-fn with_origins(trajectories: &Trajectories, states: &mut Vec<f32>) {
-    states.clear();
-    for path in trajectories.states().chunks_exact(trajectories.path_len()) {
-        states.extend(std::iter::repeat_n(0.0, trajectories.dim()));
-        states.extend_from_slice(path);
     }
 }

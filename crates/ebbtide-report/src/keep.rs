@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use ebbtide::target::Oracle;
 use ebbtide::trajectory::Threads;
 use ebbtide_run::durable::{FileError, replace_with};
 use ebbtide_run::folder::Files;
@@ -27,11 +29,21 @@ pub enum ReportError {
 
 /// Writes `report.html` into a run's folder, and says where it is.
 pub fn leave_report(folder: &Path, threads: &Threads) -> Result<PathBuf, ReportError> {
-    let portrait = Portrait::read(folder, Which::Last, threads)?;
-    let shown = page::run(&portrait, &[]).map_err(PortraitError::from)?;
     let path = Files(folder).report();
-    replace_with(&path, shown.page.to_html(Life::Still).as_bytes())?;
+    write_report(folder, &path, None, threads)?;
     Ok(path)
+}
+
+/// Writes the report of a run wherever it is wanted, with the density that the run's files can only name.
+pub fn write_report(
+    folder: &Path,
+    path: &Path,
+    oracle: Option<Arc<dyn Oracle>>,
+    threads: &Threads,
+) -> Result<(), ReportError> {
+    let portrait = Portrait::read_with(folder, Which::Last, oracle, threads)?;
+    let shown = page::run(&portrait, &[]).map_err(PortraitError::from)?;
+    Ok(replace_with(path, shown.page.to_html(Life::Still).as_bytes())?)
 }
 
 /// Writes every chart as SVG and as PNG, and says how many there are.

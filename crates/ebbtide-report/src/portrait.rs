@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ebbtide::metric::{Bounds, Coverage, log_weights};
 use ebbtide::stream::{Address, Purpose};
-use ebbtide::target::{Target, TargetError};
+use ebbtide::target::{Oracle, Target, TargetError};
 use ebbtide::trajectory::{Multipliers, Threads, Trajectories};
 use ebbtide_run::checkpoint::CheckpointError;
 use ebbtide_run::compare::is_over;
@@ -97,12 +97,26 @@ const TRUTH: usize = 20_000;
 impl Portrait {
     /// Looks at a run, which may be going on meanwhile, with its newest or best weights. What cannot be read is left out, with a remark.
     pub fn read(folder: &Path, which: Which, threads: &Threads) -> Result<Self, PortraitError> {
+        Self::read_with(folder, which, None, threads)
+    }
+
+    /// The same, with the density that the run's files can only name. Without it there are no pictures of such a run.
+    pub fn read_with(
+        folder: &Path,
+        which: Which,
+        oracle: Option<Arc<dyn Oracle>>,
+        threads: &Threads,
+    ) -> Result<Self, PortraitError> {
         let mut portrait = Self::sketch(folder)?;
-        match weights(folder, which, threads) {
+        let seen = |(trained, found): (Trained, Which)| {
+            let remarks = trained.remarks.clone();
+            Ok::<_, PortraitError>((View::of(trained)?, found, remarks))
+        };
+        let looked = weights(folder, which, oracle, threads).map_err(PortraitError::from);
+        match looked.and_then(|weights| weights.map(seen).transpose()) {
             Ok(None) => {}
-            Ok(Some((trained, found))) => {
-                portrait.remarks.extend(trained.remarks.iter().cloned());
-                let view = View::of(trained)?;
+            Ok(Some((view, found, remarks))) => {
+                portrait.remarks.extend(remarks);
                 match (which, found) {
                     (Which::Best, _) => portrait.judge(&view),
                     (Which::Last, Which::Best) => {
@@ -197,12 +211,17 @@ impl Portrait {
 
 /// The weights of a run, and which they are; none of one that has only begun. One that diverged early may have its best weights
 /// and no others.
-fn weights(folder: &Path, which: Which, threads: &Threads) -> Result<Option<(Trained, Which)>, RunError> {
-    match Trained::open(folder, which, threads) {
+fn weights(
+    folder: &Path,
+    which: Which,
+    oracle: Option<Arc<dyn Oracle>>,
+    threads: &Threads,
+) -> Result<Option<(Trained, Which)>, RunError> {
+    match Trained::open_with(folder, which, oracle.clone(), threads) {
         Err(RunError::Checkpoint(CheckpointError::None { .. })) => {}
         other => return other.map(|trained| Some((trained, which))),
     }
-    match Trained::open(folder, Which::Best, threads) {
+    match Trained::open_with(folder, Which::Best, oracle, threads) {
         Err(RunError::Checkpoint(CheckpointError::NoBest { .. })) => Ok(None),
         other => other.map(|trained| Some((trained, Which::Best))),
     }

@@ -49,7 +49,8 @@ impl Estimate {
         let target = trainer.target();
         let evaluating = |samples: usize, transport: bool| {
             let options = EvaluationOptions { samples, transport, ..Default::default() };
-            Ok::<f64, RunError>(timed(|| evaluate(&**target, &mut trainer.sampler(), options))?.1)
+            let evaluated = timed(|| evaluate(&**target, &mut trainer.sampler(), options));
+            Ok::<f64, RunError>(evaluated.map_err(|source| RunError::Evaluation { iteration: 0, source })?.1)
         };
         let samples = settings.keeping.samples;
         let evaluation = evaluating(samples, false)?;

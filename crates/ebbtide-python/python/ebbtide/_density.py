@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, Literal, Union
 
 import numpy as np
@@ -10,6 +11,9 @@ import numpy.typing as npt
 
 Array = npt.NDArray[Any]
 """Any NumPy array."""
+
+Precision = Union[npt.DTypeLike, None]
+"""The precision of points, or whatever is usual."""
 
 Gradient = Union[Callable[[Any], Any], Literal["torch", "jax"], None]
 """How the gradient of a log density is had: a function of points, a library that differentiates, or not at all."""
@@ -34,7 +38,7 @@ class Density:
     ``dtype`` asks for another precision.
     """
 
-    def __init__(self, function: Callable[[Any], Any], grad: Gradient = None, dtype: npt.DTypeLike = None) -> None:
+    def __init__(self, function: Callable[[Any], Any], grad: Gradient = None, dtype: Precision = None) -> None:
         if not callable(function):
             raise TypeError(f"a log density is a function of points, not {function!r}")
         self.name: str = getattr(function, "__name__", type(function).__name__)
@@ -84,9 +88,10 @@ def _numbers(answer: Any, what: str) -> Array:
     if hasattr(answer, "detach"):  # PyTorch
         answer = answer.detach().cpu().numpy()
     try:
-        return np.ascontiguousarray(answer, dtype=np.float64).reshape(np.shape(answer))
+        numbers: Array = np.ascontiguousarray(answer, dtype=np.float64).reshape(np.shape(answer))
     except (TypeError, ValueError) as error:
         raise DensityError(f"{what} answered with {type(answer).__name__}, which is no array of numbers: {error}") from error
+    return numbers
 
 
 def _together(function: Callable[[Any], Any], grad: Callable[[Any], Any] | None) -> Callable[[Array], tuple[Any, Any]]:
@@ -98,8 +103,8 @@ def _together(function: Callable[[Any], Any], grad: Callable[[Any], Any] | None)
     return both
 
 
-def _torch(function: Callable[[Any], Any], dtype: npt.DTypeLike) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    import torch
+def _torch(function: Callable[[Any], Any], dtype: Precision) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    torch: Any = import_module("torch")
 
     def tensor(points: Array) -> Any:
         # Shares memory with the array unless the precision changes.
@@ -125,9 +130,9 @@ def _torch(function: Callable[[Any], Any], dtype: npt.DTypeLike) -> tuple[Callab
     return value, both
 
 
-def _jax(function: Callable[[Any], Any], dtype: npt.DTypeLike) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    import jax
-    import jax.numpy as jnp
+def _jax(function: Callable[[Any], Any], dtype: Precision) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    jax: Any = import_module("jax")
+    jnp: Any = import_module("jax.numpy")
 
     def pull(points: Any) -> tuple[Any, Any]:
         values, back = jax.vjp(function, points)

@@ -46,7 +46,9 @@ impl Run {
             return Err(Halt::Diverged { at, reason, point: Vec::new() });
         }
         let evaluation = match self.measure(at, true) {
-            Err(Halt::Failed(RunError::Evaluation(error @ EvaluationError::Transport(_)))) => {
+            Err(Halt::Failed(RunError::Evaluation {
+                source: error @ EvaluationError::Transport(_), ..
+            })) => {
                 self.remark(observer, &format!("no 2-Wasserstein distance: {error}"));
                 self.measure(at, false)?
             }

@@ -53,8 +53,13 @@ pub enum RunError {
     #[error(transparent)]
     Bring(#[from] BringError),
     /// The sampler could not be evaluated.
-    #[error(transparent)]
-    Evaluation(#[from] EvaluationError),
+    #[error("the evaluation after {iteration} iterations: {source}")]
+    Evaluation {
+        /// Iterations done.
+        iteration: u64,
+        /// Why.
+        source: EvaluationError,
+    },
     /// Weights do not make a sampler.
     #[error(transparent)]
     Sampler(#[from] SamplerError),

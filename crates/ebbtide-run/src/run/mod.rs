@@ -214,7 +214,7 @@ impl Run {
                     let reason = "a sample of the evaluation is not finite".to_owned();
                     Halt::Diverged { at: iteration, reason, point }
                 }
-                error => Halt::Failed(error.into()),
+                source => Halt::Failed(RunError::Evaluation { iteration, source }),
             },
         )
     }

@@ -92,6 +92,15 @@ impl Trajectories {
         }
     }
 
+    /// Whole paths x_0 … x_T with their origins, `[path][step][coordinate]`, into `states`.
+    pub fn copy_with_origins(&self, states: &mut Vec<f32>) {
+        states.clear();
+        for path in self.states.chunks_exact(self.path_len()) {
+            states.extend(std::iter::repeat_n(0.0, self.dim));
+            states.extend_from_slice(path);
+        }
+    }
+
     /// Sets the end points x_T from `ends`, `[path][coordinate]`.
     pub fn set_ends(&mut self, ends: &[f32]) {
         let (length, dim) = (self.path_len(), self.dim);
