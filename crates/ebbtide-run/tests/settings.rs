@@ -69,6 +69,27 @@ fn a_formula_is_a_target() {
 }
 
 #[test]
+fn a_short_training_of_a_density_of_ones_own_comes_to_rest_too() {
+    let formula = "target = \"formula\"\nformula.log-density = \"-x0^2\"\nformula.dim = 1";
+    let schedule = |settings: &Settings| {
+        let config = &settings.config;
+        (config.exploration.anneal, config.optimisation.decay, config.averaging)
+    };
+    let (usual, short) = (right(formula, &[]), right(formula, &["iterations=2500"]));
+    assert_eq!(schedule(&usual), (10_000, 0.9999, Some(0.001)));
+    assert_eq!(schedule(&short), (1000, 0.999, Some(0.01)));
+    assert_eq!(right(&short.to_toml(), &[]), short);
+    let own = right(
+        formula,
+        &["iterations=2500", "exploration.anneal=7", "optimisation.decay=0.5", "averaging=0.5"],
+    );
+    assert_eq!(schedule(&own), (7, 0.5, Some(0.5)));
+    // A preset's schedule is the preset's.
+    let named = |arguments: &[&str]| schedule(&right("target = \"25gmm\"", arguments));
+    assert_eq!(named(&["iterations=2500"]), named(&[]));
+}
+
+#[test]
 fn places_are_given_by_hand_or_found() {
     let formula = "target = \"formula\"\nformula.log-density = \"-x0^2 - x1^2\"\nformula.dim = 2";
     assert_eq!(right(formula, &[]).placing, Placing::Pilot);

@@ -7,6 +7,7 @@ use ebbtide::process::Grid;
 
 use super::choices::PRESETS;
 use super::document::{self, Entry};
+use super::length;
 use super::subject;
 use super::value::{Value, nearest};
 use super::{
@@ -251,6 +252,7 @@ impl Resolving<'_> {
                 self.problems.push(problem);
             }
         }
+        length::stretch(settings, |key| self.given.contains_key(key));
         let usual = Keeping::new(settings.config.iterations);
         if !self.given.contains_key("evaluation.every") {
             settings.keeping.evaluate_every = usual.evaluate_every;
