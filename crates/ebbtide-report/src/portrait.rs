@@ -102,9 +102,10 @@ impl Portrait {
             Ok(None) => {}
             Ok(Some((trained, found))) => {
                 portrait.remarks.extend(trained.remarks.iter().cloned());
+                let log_z_learned = trained.log_z_learned;
                 let view = View::of(trained)?;
                 match (which, found) {
-                    (Which::Best, _) => portrait.judge(&view),
+                    (Which::Best, _) => portrait.judge(&view, log_z_learned),
                     (Which::Last, Which::Best) => {
                         let text = "There is no checkpoint; pictures are of the best weights.";
                         portrait.remarks.push(text.to_owned());
@@ -119,7 +120,7 @@ impl Portrait {
     }
 
     /// Figures of the view's own weights, instead of the last ones.
-    fn judge(&mut self, view: &View) {
+    fn judge(&mut self, view: &View, log_z_learned: Option<f64>) {
         let iteration = number(view.iteration as f64, 0);
         self.remarks
             .push(format!("Figures and pictures are of the best weights, after {iteration} iterations."));
@@ -128,6 +129,7 @@ impl Portrait {
         let coverage = view.coverage.as_ref();
         self.outcome = Some(Outcome {
             evaluated_at: Some(view.iteration),
+            log_z_learned,
             figures: Some(Figures::from(&bounds)),
             samples: view.generated.len(),
             modes: coverage.map(|coverage| (coverage.reached, coverage.frequencies.len())),
@@ -319,6 +321,7 @@ mod tests {
                 target: Arc::new(Bare(target.build())),
                 sampler: trainer.sampler(),
                 iteration: 0,
+                log_z_learned: None,
                 remarks: Vec::new(),
             };
             let view = View::of(trained).expect("a view");

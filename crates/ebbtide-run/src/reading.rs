@@ -13,11 +13,37 @@ use crate::{Figures, Outcome, Status};
 pub struct Reading {
     /// In a word; none where there are no figures.
     pub verdict: Option<Verdict>,
+    /// What it could look at.
+    pub sight: Sight,
     /// What each figure says, and what may help.
-    pub sentences: Vec<String>,
+    pub sentences: Vec<Sentence>,
 }
 
-/// What may be done with samples. By rules of thumb: see [`Reading::of`].
+/// What a figure says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sentence {
+    /// In words.
+    pub text: String,
+    /// The best that can be said after it; none if it is only told.
+    pub most: Option<Verdict>,
+}
+
+impl fmt::Display for Sentence {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// What there is to judge a sampler by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sight {
+    /// The target: its exact draws, its modes or its log Z tell of what samples never reach.
+    Target,
+    /// Samples and their weights, which know of nothing but themselves.
+    Samples,
+}
+
+/// What may be done with samples: see [`Reading::of`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// Not even with weights.
@@ -26,6 +52,11 @@ pub enum Verdict {
     Weighted,
     /// As they are.
     Good,
+}
+
+impl Verdict {
+    /// All of them, the best first.
+    pub const ALL: [Verdict; 3] = [Verdict::Good, Verdict::Weighted, Verdict::Untrustworthy];
 }
 
 impl fmt::Display for Verdict {
@@ -50,6 +81,10 @@ const FEW: f64 = 0.05;
 /// Tails of weights (Pareto k̂) whose means settle slowly, and that have no mean at all.
 const HEAVY: f64 = 0.7;
 const ENDLESS: f64 = 1.0;
+/// Estimates of log Z that should agree and are this far apart do not.
+const APART: f64 = 0.5;
+/// So many standard errors are no chance.
+const SURE: f64 = 4.0;
 /// Shares of the modes that are wrong by chance are as large as this multiple of what chance gives on average.
 const CHANCE: f64 = 1.5;
 /// More than this of the probability in the wrong modes is more than weights should have to put right.
@@ -60,7 +95,9 @@ impl Reading {
     /// and no mode is missing; it is not to be trusted where they are 4 nats apart, fewer than 5 % count, the shares of the modes are off by 0.3, or the
     /// weights' tail has k̂ ≥ 1 (with k̂ ≥ 0.7, at most with weights).
     pub fn of(outcome: &Outcome, target: &dyn Target) -> Self {
-        let mut reading = Self { verdict: None, sentences: Vec::new() };
+        let known = target.drawable().is_some() || target.modes().is_some() || outcome.log_z_true.is_some();
+        let sight = if known { Sight::Target } else { Sight::Samples };
+        let mut reading = Self { verdict: None, sight, sentences: Vec::new() };
         if let Status::Diverged { at, reason, .. } = &outcome.status {
             reading.say(
                 Some(Verdict::Untrustworthy),
@@ -75,6 +112,7 @@ impl Reading {
         if let Some(figures) = &outcome.figures {
             reading.bounds(figures, outcome, target);
             reading.weights(figures, outcome);
+            reading.agreement(figures, outcome);
         }
         reading.draws(outcome);
         reading.modes(outcome, target);
@@ -86,7 +124,20 @@ impl Reading {
         if let Some(most) = most {
             self.verdict = Some(self.verdict.map_or(most, |verdict| verdict.min(most)));
         }
-        self.sentences.push(sentence);
+        self.sentences.push(Sentence { text: sentence, most });
+    }
+
+    /// The verdict, and how far it goes.
+    pub fn words(&self) -> Option<String> {
+        self.verdict.map(|verdict| match (verdict, self.sight) {
+            (Verdict::Good, Sight::Samples) => format!("{verdict} where samples go"),
+            _ => verdict.to_string(),
+        })
+    }
+
+    /// The first sentence that allows no better verdict.
+    pub fn deciding(&self) -> Option<&Sentence> {
+        self.sentences.iter().find(|sentence| sentence.most.is_some() && sentence.most == self.verdict)
     }
 
     fn bounds(&mut self, figures: &Figures, outcome: &Outcome, target: &dyn Target) {
@@ -97,13 +148,13 @@ impl Reading {
             None if target.drawable().is_some() => {
                 self.say(Some(Verdict::Untrustworthy), "The EUBO is not a number.".to_owned());
             }
-            None => self.lower_bound(below, outcome.log_z_true.is_some()),
+            None => self.lower_bound(below, outcome),
         }
     }
 
     /// Where there are no exact draws to start from.
-    fn lower_bound(&mut self, below: f64, known: bool) {
-        let log_z = if known { "log Z" } else { "importance-weighted log Z" };
+    fn lower_bound(&mut self, below: f64, outcome: &Outcome) {
+        let log_z = if outcome.log_z_true.is_some() { "log Z" } else { "importance-weighted log Z" };
         let (most, meaning) = match below {
             below if below < CLOSE => (Verdict::Good, "next to nothing is lost where samples go"),
             below if below < FAIR => (Verdict::Good, "weights make up for the rest"),
@@ -112,6 +163,16 @@ impl Reading {
         };
         let blind = "without exact draws, modes that were never visited do not show";
         self.say(Some(most), format!("{log_z} − ELBO = {}: {meaning}; {blind}.", number(below, 2)));
+        let searched = outcome.searched.unwrap_or_else(|| !outcome.method.starts_with("pis"));
+        if self.sight == Sight::Samples && !searched {
+            self.say(
+                Some(Verdict::Weighted),
+                format!(
+                    "Training learned from nothing but its own samples, and nothing has looked for what they miss; {}.",
+                    how_to_find(&outcome.method)
+                ),
+            );
+        }
     }
 
     fn both_bounds(&mut self, gap: f64, below: f64, above: f64, method: &str) {
@@ -162,7 +223,7 @@ impl Reading {
         }
         if let Some(truth) = outcome.log_z_true {
             let off = (figures.log_z - truth).abs();
-            if off > 4.0 * figures.log_z_error && off > 0.1 {
+            if off > SURE * figures.log_z_error && off > 0.1 {
                 self.say(
                     Some(Verdict::Weighted),
                     format!(
@@ -172,6 +233,35 @@ impl Reading {
                     ),
                 );
             }
+        }
+    }
+
+    /// log Ẑ, which trajectory balance learned from all that training met, beside what samples say.
+    fn agreement(&mut self, figures: &Figures, outcome: &Outcome) {
+        // Older results of reverse KL have one that was never learned.
+        let Some(learned) = outcome.log_z_learned.filter(|_| !outcome.method.starts_with("pis")) else {
+            return;
+        };
+        let (above, below) = (learned - figures.log_z, figures.elbo - learned);
+        if above > APART.max(SURE * figures.log_z_error) {
+            self.say(
+                Some(Verdict::Untrustworthy),
+                format!(
+                    "log Ẑ, as it was learned, is {} above importance-weighted log Z: training met parts of the target that samples hardly \
+                     ever reach; {}.",
+                    number(above, 2),
+                    how_to_fit(&outcome.method)
+                ),
+            );
+        } else if below > APART.max(SURE * figures.elbo_error) {
+            self.say(
+                Some(Verdict::Weighted),
+                format!(
+                    "log Ẑ, as it was learned, is {} below the ELBO: it has not caught up; a longer training or a larger \
+                     optimisation.log-z-rate may help.",
+                    number(below, 2)
+                ),
+            );
         }
     }
 
@@ -298,7 +388,7 @@ mod tests {
     #[test]
     fn missing_modes_are_told_from_a_rough_fit() {
         let target = NamedTarget::Gmm25.build();
-        let first = |outcome: &Outcome| Reading::of(outcome, &*target).sentences[0].clone();
+        let first = |outcome: &Outcome| Reading::of(outcome, &*target).sentences[0].text.clone();
         let missing = first(&outcome(-0.4, Some(21.1), 0.7));
         assert!(missing.contains("EUBO − ELBO = 21.50") && missing.contains("probably missing"), "{missing}");
         let rough = first(&outcome(-1.4, Some(1.2), 0.2));
@@ -325,15 +415,56 @@ mod tests {
 
     #[test]
     fn what_cannot_be_known_is_said() {
-        let blind = &Reading::of(&outcome(-0.2, None, 0.8), &Bare).sentences[0];
+        let blind = &Reading::of(&outcome(-0.2, None, 0.8), &Bare).sentences[0].text;
         assert!(blind.contains("log Z − ELBO = 0.20") && blind.contains("never visited"), "{blind}");
+    }
+
+    #[test]
+    fn what_is_good_without_exact_draws_is_good_only_where_samples_go() {
+        let outcome = Outcome { log_z_true: None, ..outcome(-0.2, None, 0.8) };
+        let words = |outcome: &Outcome| Reading::of(outcome, &Bare).words();
+        assert_eq!(words(&outcome).as_deref(), Some("good where samples go"));
+        let alone = Outcome { searched: Some(false), ..outcome.clone() };
+        assert_eq!(words(&alone).as_deref(), Some("usable with weights"));
+        let reading = Reading::of(&alone, &Bare);
+        assert!(reading.deciding().is_some_and(|line| line.text.contains("its own samples")), "{reading:?}");
+        let old = Outcome { searched: None, method: "pis-tlm".to_owned(), ..outcome };
+        assert_eq!(words(&old).as_deref(), Some("usable with weights"));
+        let known = Reading::of(&alone, &*NamedTarget::Gmm25.build());
+        assert!(!known.sentences.iter().any(|line| line.text.contains("its own samples")), "{known:?}");
+    }
+
+    #[test]
+    fn a_learned_log_z_that_disagrees_is_told() {
+        let learned = |log_z: f64, method: &str| {
+            let outcome = Outcome {
+                log_z_learned: Some(log_z),
+                method: method.to_owned(),
+                searched: Some(true),
+                ..outcome(-0.2, Some(0.2), 0.8)
+            };
+            verdict(&outcome)
+        };
+        assert_eq!(learned(-0.1, "tb-tb"), Some(Verdict::Good));
+        assert_eq!(learned(0.4, "tb-tb"), Some(Verdict::Good));
+        assert_eq!(learned(0.6, "tb-tb"), Some(Verdict::Untrustworthy));
+        assert_eq!(learned(-0.6, "tb-tb"), Some(Verdict::Good));
+        assert_eq!(learned(-0.8, "tb-tb"), Some(Verdict::Weighted));
+        assert_eq!(learned(9.0, "pis-tlm"), Some(Verdict::Good));
+    }
+
+    #[test]
+    fn the_first_of_the_worst_sentences_decides() {
+        let reading = Reading::of(&outcome(-0.2, Some(0.2), 0.2), &*NamedTarget::Gmm25.build());
+        let deciding = reading.deciding().expect("a sentence");
+        assert!(deciding.text.starts_with("20.0 % of the samples count"), "{deciding}");
     }
 
     #[test]
     fn advice_is_what_the_method_can_take() {
         let advice = |method: &str, elbo: f64, eubo: f64| {
             let outcome = Outcome { method: method.to_owned(), ..outcome(elbo, Some(eubo), 0.8) };
-            Reading::of(&outcome, &*NamedTarget::Gmm25.build()).sentences[0].clone()
+            Reading::of(&outcome, &*NamedTarget::Gmm25.build()).sentences[0].text.clone()
         };
         assert!(advice("tb-tb", -0.4, 20.0).contains("local search"));
         assert!(!advice("pis-tlm", -0.4, 20.0).contains("local search"));
@@ -347,7 +478,7 @@ mod tests {
         let reading =
             Reading::of(&Outcome { status, ..outcome(-0.2, Some(0.2), 0.8) }, &*NamedTarget::Gmm25.build());
         assert_eq!(reading.verdict, Some(Verdict::Untrustworthy));
-        assert!(reading.sentences[0].starts_with("Training diverged at iteration 7"), "{reading:?}");
+        assert!(reading.sentences[0].text.starts_with("Training diverged at iteration 7"), "{reading:?}");
     }
 
     #[test]
@@ -355,6 +486,9 @@ mod tests {
         let mut wrong = outcome(-0.2, None, 0.8);
         wrong.figures.as_mut().expect("figures").log_z = -0.4;
         let reading = Reading::of(&wrong, &*NamedTarget::Gmm25.build());
-        assert!(reading.sentences.iter().any(|line| line.contains("off by 0.40, 20 times")), "{reading:?}");
+        assert!(
+            reading.sentences.iter().any(|line| line.text.contains("off by 0.40, 20 times")),
+            "{reading:?}"
+        );
     }
 }
