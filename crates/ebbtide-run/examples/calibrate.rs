@@ -54,10 +54,9 @@ fn measure(places: &[String]) -> Result<(), Box<dyn Error>> {
 
 fn count(text: &str) -> Result<(), Box<dyn Error>> {
     let cases = text.lines().map(serde_json::from_str).collect::<Result<Vec<Case>, _>>()?;
-    for (sight, title) in
-        [(Sight::Target, "With exact draws, modes and log Z"), (Sight::Samples, "With the density alone")]
-    {
-        println!("{title}:\n\n{}", Tally::of(&cases, sight));
-    }
+    println!("With exact draws, modes and log Z:\n\n{}", Tally::of(&cases, Sight::Target));
+    println!("With the density alone:\n\n{}", Tally::of(&cases, Sight::Samples));
+    let searched = cases.iter().filter(|case| case.outcome.searched == Some(true));
+    println!("With the density alone, where training searched:\n\n{}", Tally::of(searched, Sight::Samples));
     Ok(())
 }
