@@ -219,7 +219,7 @@ mod tests {
   modes   24 of 25            reached; total variation 0.061 from the true shares
   E(x)    631808              evaluations of the density
   verdict usable with weights
-          24 of 25 modes are reached; their shares are off by 0.061 in total, where chance gives 0.041; more exploration or local search may help.
+          24 of 25 modes are reached; their shares are off by 0.061 in total, as chance has it (about 0.043); more exploration or local search may help.
   kept in runs/a b
 "
         );

@@ -430,7 +430,7 @@ mod tests {
 
     #[test]
     fn what_is_good_without_exact_draws_is_good_only_where_samples_go() {
-        let outcome = Outcome { log_z_true: None, ..outcome(-0.2, None, 0.8) };
+        let outcome = Outcome { log_z_true: None, searched: Some(true), ..outcome(-0.2, None, 0.8) };
         let words = |outcome: &Outcome| Reading::of(outcome, &Bare).words();
         assert_eq!(words(&outcome).as_deref(), Some("good where samples go"));
         let alone = Outcome { searched: Some(false), ..outcome.clone() };
