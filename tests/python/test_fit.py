@@ -24,7 +24,7 @@ def test_a_density_anywhere_is_found_and_sampled_in_its_own_coordinates(gaussian
     log_z = np.log(2 * np.pi * WIDE.prod())
     assert abs(evaluation.log_z - log_z) < 5 * evaluation.log_z_error + 0.02
     assert evaluation.elbo < log_z + 3 * evaluation.elbo_error
-    assert evaluation.eubo is None and evaluation.verdict == "good", evaluation
+    assert evaluation.eubo is None and evaluation.verdict == "good where samples go", evaluation
     location, scale = gaussian.placement
     assert np.abs((location - FAR) / WIDE).max() < 1 and np.abs(np.log(scale / WIDE)).max() < 0.7
 
@@ -315,7 +315,7 @@ def test_a_training_that_diverges_says_so() -> None:
 def test_a_sampler_says_what_it_is(gaussian: et.Sampler) -> None:
     assert repr(gaussian) == "Sampler(far, tb-tb, dim=2, steps=4, 800 iterations)"
     text = str(gaussian.evaluate())
-    assert text.splitlines()[0] == "good" and "  ELBO" in text and "  k̂ " in text
+    assert text.splitlines()[0] == "good where samples go" and "  ELBO" in text and "  k̂ " in text
     assert "<table>" in gaussian.evaluate()._repr_html_()
     with pytest.raises(TypeError):
         pickle.dumps(gaussian)

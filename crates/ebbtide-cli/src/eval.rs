@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::Args;
 use ebbtide::metric::{EvaluationError, EvaluationOptions, evaluate};
 use ebbtide::trajectory::Threads;
+use ebbtide_run::reading::Reading;
 use ebbtide_run::run::read_outcome;
 use ebbtide_run::settings::MOST_SAMPLES;
 use ebbtide_run::trained::{Trained, Which};
@@ -82,21 +83,24 @@ impl Eval {
         let outcome = Outcome {
             best_iteration: before.and_then(|before| before.best_iteration),
             samples: options.samples,
+            log_z_learned: trained.log_z_learned,
             ..Outcome::new(status, &trained.settings, &*trained.target, trained.iteration)
         }
         .evaluated(&evaluation);
+        let reading = Reading::of(&outcome, &*trained.target);
         let mut out = io::stdout().lock();
         if self.json {
             let line = Line {
                 folder: &trained.folder,
                 checkpoint: if self.checkpoint == Which::Best { "best" } else { "last" },
                 evaluation_seed: options.seed,
+                verdict: reading.words(),
                 outcome: &outcome,
             };
             serde_json::to_writer(&mut out, &line).map_err(io::Error::from)?;
             writeln!(out)?;
         } else {
-            write!(out, "{}", FinalTable { outcome: &outcome, folder: None })?;
+            write!(out, "{}", FinalTable { outcome: &outcome, reading: &reading, folder: None })?;
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -108,6 +112,7 @@ struct Line<'a> {
     folder: &'a Path,
     checkpoint: &'static str,
     evaluation_seed: u64,
+    verdict: Option<String>,
     #[serde(flatten)]
     outcome: &'a Outcome,
 }

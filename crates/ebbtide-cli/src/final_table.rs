@@ -5,6 +5,7 @@ use std::path::Path;
 
 use console::{Alignment, pad_str};
 use ebbtide_run::folder::Files;
+use ebbtide_run::reading::Reading;
 use ebbtide_run::{Figures, Outcome, Status};
 
 use crate::words;
@@ -16,6 +17,8 @@ const COORDINATES: usize = 6;
 pub struct FinalTable<'a> {
     /// What it came to.
     pub outcome: &'a Outcome,
+    /// What that means.
+    pub reading: &'a Reading,
     /// Where it is kept, if anywhere.
     pub folder: Option<&'a Path>,
 }
@@ -43,6 +46,7 @@ impl fmt::Display for FinalTable<'_> {
         if let Some(evaluations) = self.outcome.evaluations {
             row(f, "E(x)", evaluations.to_string(), "evaluations of the density")?;
         }
+        self.verdict(f)?;
         match self.folder {
             Some(folder) => {
                 row(f, "kept in", folder.display().to_string(), "")?;
@@ -101,6 +105,16 @@ impl FinalTable<'_> {
         }
     }
 
+    /// In a word, and the sentence that decided it.
+    fn verdict(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let Some(words) = self.reading.words() else { return Ok(()) };
+        row(f, "verdict", words, "")?;
+        match self.reading.deciding() {
+            Some(sentence) => row(f, "", words::printable(&sentence.text), ""),
+            None => Ok(()),
+        }
+    }
+
     /// What is known of the samples, and which weights they came from.
     fn draws(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let outcome = self.outcome;
@@ -148,6 +162,8 @@ fn argument(path: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
+    use ebbtide::target::NamedTarget;
+
     use super::*;
 
     fn outcome(status: Status) -> Outcome {
@@ -161,6 +177,7 @@ mod tests {
             iterations: 1234,
             length: 1234,
             log_z_learned: None,
+            searched: Some(true),
             evaluated_at: Some(1234),
             samples: 2048,
             seconds: Some(61.2),
@@ -186,7 +203,8 @@ mod tests {
     }
 
     fn shown(outcome: &Outcome) -> String {
-        FinalTable { outcome, folder: Some(Path::new("runs/a b")) }.to_string()
+        let reading = Reading::of(outcome, &*NamedTarget::Gmm25.build());
+        FinalTable { outcome, reading: &reading, folder: Some(Path::new("runs/a b")) }.to_string()
     }
 
     #[test]
@@ -200,6 +218,8 @@ mod tests {
   ESS     71.2 %              effective share of the 2048 samples
   modes   24 of 25            reached; total variation 0.061 from the true shares
   E(x)    631808              evaluations of the density
+  verdict usable with weights
+          24 of 25 modes are reached; their shares are off by 0.061 in total, as chance has it (about 0.043); more exploration or local search may help.
   kept in runs/a b
 "
         );

@@ -10,6 +10,7 @@ use clap::Args;
 use ebbtide::trajectory::Threads;
 use ebbtide_report::keep;
 use ebbtide_run::compare::{gather, group};
+use ebbtide_run::reading::Reading;
 use ebbtide_run::run::{Run, RunError};
 use ebbtide_run::settings::Settings;
 use ebbtide_run::{Event, Observer, Outcome, Status, pool};
@@ -114,6 +115,13 @@ enum Start {
     Old { folder: PathBuf, iterations: Option<u64> },
 }
 
+/// A run that is over.
+struct Ended {
+    folder: PathBuf,
+    outcome: Outcome,
+    reading: Reading,
+}
+
 impl Start {
     fn name(&self) -> String {
         match self {
@@ -178,17 +186,18 @@ impl Manner {
             }
             let threads = Threads::new(cores / workers)?;
             let run = start.run(&threads)?;
-            let folder = run.folder().to_owned();
+            let (folder, target) = (run.folder().to_owned(), run.settings().built_target());
             let outcome = run.go(interrupt.stop(), &mut observer)?;
             leave_report(&folder, &threads, &mut observer);
-            Ok::<_, Failure>(Some((folder, outcome)))
+            let reading = Reading::of(&outcome, &*target);
+            Ok::<_, Failure>(Some(Ended { folder, outcome, reading }))
         });
         display.finish();
         self.print(results)
     }
 
     /// A run that had not begun when somebody asked to stop is `None`.
-    fn print(&self, results: Vec<Result<Option<(PathBuf, Outcome)>, Failure>>) -> Result<ExitCode, Failure> {
+    fn print(&self, results: Vec<Result<Option<Ended>, Failure>>) -> Result<ExitCode, Failure> {
         let (all, mut ended, mut failures, mut waiting) = (results.len(), Vec::new(), Vec::new(), 0);
         for result in results {
             match result {
@@ -203,7 +212,7 @@ impl Manner {
         }
         match failures.len() {
             0 if waiting > 0 => settle(ExitCode::from(INTERRUPTED), printed),
-            0 => settle(exit_code(ended.iter().map(|(_, outcome)| outcome)), printed),
+            0 => settle(exit_code(ended.iter().map(|run| &run.outcome)), printed),
             1 if all == 1 => Err(failures.remove(0)),
             failed => {
                 failures.iter().for_each(Failure::tell);
@@ -214,18 +223,19 @@ impl Manner {
 }
 
 /// Final figures, for people or for programs.
-fn print_outcomes(ended: &[(PathBuf, Outcome)], json: bool) -> Result<(), Failure> {
+fn print_outcomes(ended: &[Ended], json: bool) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
-    for (folder, outcome) in ended {
+    for Ended { folder, outcome, reading } in ended {
         if json {
-            serde_json::to_writer(&mut out, &Line { folder, outcome }).map_err(io::Error::from)?;
+            let verdict = reading.words();
+            serde_json::to_writer(&mut out, &Line { folder, verdict, outcome }).map_err(io::Error::from)?;
             writeln!(out)?;
         } else {
-            write!(out, "{}", FinalTable { outcome, folder: Some(folder) })?;
+            write!(out, "{}", FinalTable { outcome, reading, folder: Some(folder) })?;
         }
     }
     if ended.len() > 1 && !json {
-        let folders: Vec<PathBuf> = ended.iter().map(|(folder, _)| folder.clone()).collect();
+        let folders: Vec<PathBuf> = ended.iter().map(|run| run.folder.clone()).collect();
         writeln!(out, "\nTogether, mean ± deviation from run to run:")?;
         write_groups(&mut out, &group(&gather(&folders).found), Form::Text)?;
     }
@@ -236,6 +246,7 @@ fn print_outcomes(ended: &[(PathBuf, Outcome)], json: bool) -> Result<(), Failur
 #[derive(serde::Serialize)]
 struct Line<'a> {
     folder: &'a Path,
+    verdict: Option<String>,
     #[serde(flatten)]
     outcome: &'a Outcome,
 }

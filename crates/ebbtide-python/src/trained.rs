@@ -194,17 +194,16 @@ impl Trained {
             let transport = trained.target.drawable().is_some() && count <= MOST_TRANSPORT;
             let options = EvaluationOptions { samples: count, seed, iteration: trained.iteration, transport };
             let evaluation = evaluate(&*target, &mut trained.sampler, options)?;
-            let before = self.outcome.as_ref();
-            let status = before.map_or(Status::Interrupted, |before| before.status.clone());
+            let status = self.outcome.as_ref().map_or(Status::Interrupted, |before| before.status.clone());
             let outcome = Outcome {
                 samples: count,
-                log_z_learned: before.and_then(|before| before.log_z_learned),
+                log_z_learned: trained.log_z_learned,
                 ..Outcome::new(status, &trained.settings, &*target, trained.iteration)
             }
             .evaluated(&evaluation);
-            let Reading { verdict, sentences } = Reading::of(&outcome, &*target);
-            let verdict = verdict.map(|verdict| verdict.to_string());
-            Ok(json!({ "outcome": outcome, "verdict": verdict, "words": sentences }).to_string())
+            let reading = Reading::of(&outcome, &*target);
+            let words: Vec<&str> = reading.sentences.iter().map(|sentence| sentence.text.as_str()).collect();
+            Ok(json!({ "outcome": outcome, "verdict": reading.words(), "words": words }).to_string())
         })?;
         evaluated.map_err(|error| failure::evaluation(py, &error))
     }

@@ -109,16 +109,16 @@ impl Portrait {
     ) -> Result<Self, PortraitError> {
         let mut portrait = Self::sketch(folder)?;
         let seen = |(trained, found): (Trained, Which)| {
-            let remarks = trained.remarks.clone();
-            Ok::<_, PortraitError>((View::of(trained)?, found, remarks))
+            let (log_z_learned, remarks) = (trained.log_z_learned, trained.remarks.clone());
+            Ok::<_, PortraitError>((View::of(trained)?, found, log_z_learned, remarks))
         };
         let looked = weights(folder, which, oracle, threads).map_err(PortraitError::from);
         match looked.and_then(|weights| weights.map(seen).transpose()) {
             Ok(None) => {}
-            Ok(Some((view, found, remarks))) => {
+            Ok(Some((view, found, log_z_learned, remarks))) => {
                 portrait.remarks.extend(remarks);
                 match (which, found) {
-                    (Which::Best, _) => portrait.judge(&view),
+                    (Which::Best, _) => portrait.judge(&view, log_z_learned),
                     (Which::Last, Which::Best) => {
                         let text = "There is no checkpoint; pictures are of the best weights.";
                         portrait.remarks.push(text.to_owned());
@@ -133,7 +133,7 @@ impl Portrait {
     }
 
     /// Figures of the view's own weights, instead of the last ones.
-    fn judge(&mut self, view: &View) {
+    fn judge(&mut self, view: &View, log_z_learned: Option<f64>) {
         let iteration = number(view.iteration as f64, 0);
         self.remarks
             .push(format!("Figures and pictures are of the best weights, after {iteration} iterations."));
@@ -142,6 +142,7 @@ impl Portrait {
         let coverage = view.coverage.as_ref();
         self.outcome = Some(Outcome {
             evaluated_at: Some(view.iteration),
+            log_z_learned,
             figures: Some(Figures::from(&bounds)),
             samples: view.generated.len(),
             modes: coverage.map(|coverage| (coverage.reached, coverage.frequencies.len())),
@@ -338,6 +339,7 @@ mod tests {
                 target: Arc::new(Bare(target.build())),
                 sampler: trainer.sampler(),
                 iteration: 0,
+                log_z_learned: None,
                 remarks: Vec::new(),
             };
             let view = View::of(trained).expect("a view");

@@ -3,11 +3,12 @@
 //! [`ebbtide`] trains and knows no files; this crate keeps what it does. Nothing in here prints: whoever wants to
 //! show how a run is going is an [`Observer`].
 //!
-//! [`settings`] → [`run`] → [`trained`], [`draws`], [`reading`], [`compare`], [`job`], [`sweep`], [`export`]
+//! [`settings`] → [`run`] → [`trained`], [`draws`], [`reading`], [`calibration`], [`compare`], [`job`], [`sweep`], [`export`]
 //!
 //! with [`folder`], [`checkpoint`], [`journal`] and [`durable`] underneath.
 
 mod best;
+pub mod calibration;
 pub mod checkpoint;
 pub mod compare;
 pub mod draws;

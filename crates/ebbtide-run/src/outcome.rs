@@ -51,9 +51,12 @@ pub struct Outcome {
     pub seconds: Option<f64>,
     /// Evaluations of the density in training.
     pub evaluations: Option<u64>,
-    /// log Ẑ, as trajectory balance learned it.
+    /// log Ẑ, where trajectory balance learned it.
     #[serde(default)]
     pub log_z_learned: Option<f64>,
+    /// Whether training looked for what its own samples miss; older results do not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub searched: Option<bool>,
     /// The iteration whose weights the figures below are of.
     pub evaluated_at: Option<u64>,
     /// Trajectories that they rest on.
@@ -95,6 +98,7 @@ impl Outcome {
             seconds: None,
             evaluations: None,
             log_z_learned: None,
+            searched: Some(settings.searches()),
             evaluated_at: None,
             samples: settings.keeping.samples,
             figures: None,

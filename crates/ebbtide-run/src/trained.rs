@@ -51,6 +51,8 @@ pub struct Trained {
     pub sampler: Sampler,
     /// Iterations that made it.
     pub iteration: u64,
+    /// log Ẑ, where it was learned.
+    pub log_z_learned: Option<f64>,
     /// What a person should know about the files.
     pub remarks: Vec<String>,
 }
@@ -90,6 +92,7 @@ impl Trained {
         let weights = stored.weights(&valid.model().layout)?;
         let sampler = Sampler::new(valid.model_at(weights.iteration), weights.parameters, threads)?;
         let target = Arc::clone(valid.target());
-        Ok(Self { folder, settings, target, sampler, iteration: weights.iteration, remarks })
+        let log_z_learned = weights.log_z.filter(|_| settings.learns_log_z());
+        Ok(Self { folder, settings, target, sampler, iteration: weights.iteration, log_z_learned, remarks })
     }
 }

@@ -35,7 +35,7 @@ class Evaluation:
     samples: int
     """How many samples this rests on."""
     verdict: str
-    """"good", "usable with weights" or "not to be trusted"."""
+    """"good", "usable with weights" or "not to be trusted"; the first two end in "where samples go" if nothing else is known."""
     words: tuple[str, ...]
     """What each figure says, and what to try."""
 

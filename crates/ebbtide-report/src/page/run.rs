@@ -52,9 +52,13 @@ fn standing(portrait: &Portrait) -> Outcome {
     let target = portrait.settings.built_target();
     let (evaluated_at, figures) = portrait.figures().unzip();
     let outcome = Outcome::new(Status::Interrupted, &portrait.settings, &*target, portrait.iteration());
+    let log_z_learned = portrait.records.iter().find(|record| Some(record.iteration) == evaluated_at);
     Outcome {
         evaluated_at,
         figures,
+        log_z_learned: log_z_learned
+            .map(|record| record.log_z_learned)
+            .filter(|log_z| log_z.is_finite() && portrait.settings.learns_log_z()),
         seconds: portrait.records.last().map(|record| record.seconds),
         ..outcome
     }
@@ -84,12 +88,12 @@ fn overview(portrait: &Portrait) -> Section {
         header {
             h1 { (settings.target.to_string()) }
             span.badge.(kind) { (status) }
-            @if let Some(verdict) = reading.verdict {
+            @if let (Some(verdict), Some(words)) = (reading.verdict, reading.words()) {
                 @if portrait.stage == Stage::Training {
-                    span.badge.plain { "so far " (verdict) }
+                    span.badge.plain { "so far " (words) }
                 } @else {
                     @let kind = match verdict { Verdict::Good => "good", Verdict::Weighted => "fair", Verdict::Untrustworthy => "poor" };
-                    span.badge.(kind) { (verdict) }
+                    span.badge.(kind) { (words) }
                 }
             }
             @if let Some(formula) = settings.target.formula() {
@@ -105,7 +109,7 @@ fn overview(portrait: &Portrait) -> Section {
         }
         (tiles(&outcome))
         @if !reading.sentences.is_empty() {
-            ul.reading { @for sentence in &reading.sentences { li { (sentence) } } }
+            ul.reading { @for sentence in &reading.sentences { li { (sentence.text) } } }
         }
         @for remark in &portrait.remarks { p.about { (remark) } }
     };

@@ -51,6 +51,8 @@ pub struct Weights {
     pub parameters: Vec<f32>,
     /// Iterations that made them.
     pub iteration: u64,
+    /// log Ẑ, as it stood then. Best weights of older versions are without.
+    pub log_z: Option<f64>,
 }
 
 /// Why a checkpoint cannot be read.
@@ -138,6 +140,7 @@ const WEIGHTS: &str = "weights.";
 const LIVE: &str = "parameters";
 const AVERAGED: &str = "averaged-parameters";
 const ITERATION: &str = "iteration";
+const LOG_Z: &str = "log-z";
 const BEST: &str = "best-";
 const SUFFIX: &str = ".safetensors";
 
@@ -169,6 +172,8 @@ pub fn save(
 /// Writes the weights as the best so far.
 pub fn save_best(folder: &Path, state: &State, layout: &Layout, settings: &str) -> Result<(), FileError> {
     let mut tensors = weights(state.learner().sampled().1, layout);
+    let log_z = [state.learner().log_z() as f32];
+    tensors.push((LOG_Z.to_owned(), Tensor::flat(ArrayRef::F32(&log_z))));
     tensors.push((ITERATION.to_owned(), Tensor::flat(ArrayRef::U64(state.iteration()))));
     file::write(
         &folder.join(format!("{BEST}{:09}{SUFFIX}", state.iteration())),
@@ -236,7 +241,11 @@ impl Stored {
     pub fn weights(mut self, layout: &Layout) -> Result<Weights, CheckpointError> {
         let parameters =
             take_weights(&mut self.contents.arrays, layout).map_err(|damage| self.damaged(damage))?;
-        Ok(Weights { parameters, iteration: self.iteration })
+        let log_z = match self.contents.arrays.get(LOG_Z) {
+            Some(Array::F32(values)) => values.first().copied().map(f64::from),
+            _ => None,
+        };
+        Ok(Weights { parameters, iteration: self.iteration, log_z })
     }
 
     /// The training.

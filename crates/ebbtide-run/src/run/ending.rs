@@ -120,7 +120,8 @@ impl Run {
         Outcome {
             seconds: Some(self.progress.seconds),
             evaluations: Some(state.evaluations()),
-            log_z_learned: Some(state.learner().log_z()).filter(|log_z| log_z.is_finite()),
+            log_z_learned: Some(state.learner().log_z())
+                .filter(|log_z| log_z.is_finite() && self.settings.learns_log_z()),
             best_iteration: self.progress.best.iteration(),
             ..Outcome::new(status, &self.settings, &**self.trainer.target(), state.iteration())
         }

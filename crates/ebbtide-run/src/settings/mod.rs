@@ -15,7 +15,7 @@ mod value;
 
 use std::sync::Arc;
 
-use ebbtide::objective::Method;
+use ebbtide::objective::{GenerationObjective, Method};
 use ebbtide::process::{Corrections, GenerationVariance};
 use ebbtide::target::Target;
 use ebbtide::train::{Config, ConfigError, ValidConfig};
@@ -85,6 +85,18 @@ impl Settings {
     /// Name of the method, `custom` if it has none.
     pub fn method_name(&self) -> &'static str {
         self.method.map_or(CUSTOM, Method::name)
+    }
+
+    /// Whether log Ẑ is learned along with the processes; otherwise it stays what it was at first, and means nothing.
+    pub fn learns_log_z(&self) -> bool {
+        self.config.generation_objective == GenerationObjective::TrajectoryBalance
+            && self.config.optimisation.log_z_rate > 0.0
+    }
+
+    /// Whether training looks for what its own samples miss, with exploration or local search.
+    pub fn searches(&self) -> bool {
+        self.config.generation_objective != GenerationObjective::ReverseKl
+            && (self.config.exploration.factor > 0.0 || self.config.local_search.is_some())
     }
 
     /// `25gmm-tb-tb-T5-s0`: what tells a run from its neighbours.
