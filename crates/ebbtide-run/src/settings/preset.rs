@@ -81,6 +81,9 @@ fn paper(target: NamedTarget) -> &'static str {
 const RECOMMENDED: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../paper/presets/recommended.toml"));
 
+/// The section of densities that are none of the library's.
+const OWN: &str = "own";
+
 /// What settings are wanted for.
 #[derive(Clone, Copy)]
 struct Case {
@@ -111,10 +114,10 @@ impl Case {
         }
     }
 
-    /// Whether the settings of a section hold: `[40gmm]`, `[pis-tlm]`, `[tb]` for all methods whose names begin like that,
-    /// `[up-to-5-steps]`.
+    /// Whether the settings of a section hold: `[40gmm]`, `[own]` for densities of one's own, `[pis-tlm]`, `[tb]` for all methods whose names begin
+    /// like that, `[up-to-5-steps]`.
     fn is_in(self, section: &str) -> bool {
-        self.target.is_some_and(|target| target.name() == section)
+        self.target.map_or(OWN, NamedTarget::name) == section
             || steps_up_to(section).is_some_and(|most| self.steps <= most)
             || is_of(self.method, section)
     }
@@ -122,7 +125,8 @@ impl Case {
 
 /// Whether a table of a preset says when its settings hold, instead of being a table of settings.
 fn is_section(name: &str) -> bool {
-    steps_up_to(name).is_some()
+    name == OWN
+        || steps_up_to(name).is_some()
         || Method::ALL.iter().any(|method| is_of(*method, name))
         || NamedTarget::ALL.iter().any(|target| target.name() == name)
 }
@@ -208,6 +212,10 @@ mod tests {
         assert!(!is_in("tb", Method::PisTlm, 5) && !is_in("tb-t", Method::TbTlm, 5));
         assert!(is_in("up-to-5-steps", Method::TbTb, 5) && !is_in("up-to-5-steps", Method::TbTb, 6));
         assert!(is_in("40gmm", Method::TbTb, 5) && !is_in("25gmm", Method::TbTb, 5));
+        assert!(
+            !is_in("own", Method::TbTb, 5)
+                && Case { target: None, method: Method::TbTb, steps: 5 }.is_in("own")
+        );
         assert!(!is_section("replay") && !is_section("up-to-steps"));
         let case = Case { target: Some(NamedTarget::Gmm40), method: Method::TbTb, steps: 5 };
         assert_eq!(case.key("40gmm.tb.replay.ratio"), Some("replay.ratio"));
