@@ -48,7 +48,14 @@ impl Modelled {
         command
     }
 
-    /// A command about the only run, from another folder.
+    /// A training as anybody would ask for it.
+    fn plainly(&self, arguments: &[&str]) -> Command {
+        let mut command = self.place.command(&["train"]);
+        command.args(arguments).env("EBBTIDE_PYTHON", &self.python);
+        command
+    }
+
+    /// A command about a run, from another folder.
     fn about(&self, run: &Path, arguments: &[&str]) -> Told {
         let mut command = self.place.command(&arguments[..1]);
         command.arg(run).args(&arguments[1..]).env("EBBTIDE_PYTHON", &self.python).current_dir("/");
@@ -116,8 +123,8 @@ fn a_run_is_interrupted_resumed_and_used() {
 fn who_goes_away_leaves_no_process_behind() {
     let Some(model) = Modelled::new() else { return };
     let endless = ["--python=model.py", "--dim=2", "--iterations=100000000"];
-    let mut child = model.place.spawn(model.train(&endless));
-    model.place.wait_for("model-log_density-tb-tb-T3-s0");
+    let mut child = model.place.spawn(model.plainly(&endless));
+    model.place.wait_for("model-log_density-tb-tb-T5-s0");
     let process = model.process();
     assert!(signal("-0", &process));
     child.kill().expect("killed");
@@ -129,7 +136,7 @@ fn who_goes_away_leaves_no_process_behind() {
 fn mistakes_leave_no_folder() {
     let Some(model) = Modelled::new() else { return };
     let refused = |arguments: &[&str], code: i32, words: &str| {
-        let answer = told(model.train(arguments));
+        let answer = told(model.plainly(arguments));
         assert!(answer.err.contains(words), "{arguments:?}: {}", answer.err);
         assert_eq!(answer.code, code, "{arguments:?}");
         assert!(!model.place.path().join("runs").exists(), "{arguments:?}");
@@ -145,7 +152,7 @@ fn mistakes_leave_no_folder() {
     refused(&["25gmm", "--python=model.py"], 2, "cannot be used with");
     refused(&["--python=model.py", "--dim=2", "--method=pis-tlm"], 2, "gradient");
     refused(&["25gmm", "--set=python.dim=2"], 2, "the target is 25gmm, and there is a Python file as well");
-    let mut elsewhere = model.train(&["--python=model.py", "--dim=2"]);
+    let mut elsewhere = model.plainly(&["--python=model.py", "--dim=2"]);
     elsewhere.env("EBBTIDE_PYTHON", "no-such-python");
     let answer = told(elsewhere);
     assert!(answer.err.contains("EBBTIDE_PYTHON names it, and must name one that does"), "{}", answer.err);
