@@ -22,7 +22,15 @@ pub struct Asked {
     /// What to sample, as a log density in words, up to a constant: "-(x0^2 - 4)^2 - 0.5*(x1 - x0)^2"
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, conflicts_with = "target")]
     formula: Option<String>,
-    /// How many coordinates the formula has: x0, x1, …
+    /// What to sample, as a function in a Python file that takes points as a NumPy array of shape (n, dim) and answers with their n log
+    /// densities, up to a constant: model.py:log_density
+    #[arg(long, value_name = "FILE[:FUNCTION]", conflicts_with_all = ["target", "formula", "parameter"])]
+    python: Option<String>,
+    /// What differentiates the Python function: `torch` or `jax`, if it computes with one of them, or a function of the same file, with answers of shape
+    /// (n, dim) [default: nothing does]
+    #[arg(long, value_name = "torch|jax|FUNCTION", conflicts_with_all = ["target", "formula", "parameter"])]
+    gradient: Option<String>,
+    /// How many coordinates the formula has (x0, x1, …), or the points of the Python function
     #[arg(long, value_name = "D", allow_negative_numbers = true)]
     dim: Option<String>,
     /// A value for a name in the formula: `--parameter k=3`
@@ -64,10 +72,16 @@ impl Asked {
             refuse_sweep(path, text)?;
             draft.document(&path.display().to_string(), text);
         }
+        let (python, function) = self.python.as_deref().map(file_and_function).unzip();
+        let function = function.flatten();
+        let is_python = python.is_some() || file.is_some_and(has_python);
         let flags = [
             ("TARGET", "target", &self.target),
             ("--formula", "formula.log-density", &self.formula),
-            ("--dim", "formula.dim", &self.dim),
+            ("--python", "python.file", &python),
+            ("--python", "python.function", &function),
+            ("--gradient", "python.gradient", &self.gradient),
+            ("--dim", if is_python { "python.dim" } else { "formula.dim" }, &self.dim),
             ("--preset", "preset", &self.preset),
             ("--method", "method", &self.method),
             ("--steps", "steps", &self.steps),
@@ -76,6 +90,9 @@ impl Asked {
         ];
         if self.formula.is_some() {
             draft.flag("--formula", "target", "formula");
+        }
+        if python.is_some() {
+            draft.flag("--python", "target", "python");
         }
         for (name, key, value) in flags {
             if let Some(value) = value {
@@ -93,6 +110,21 @@ impl Asked {
         }
         Ok(draft.resolve(Strictness::Strict)?)
     }
+}
+
+/// `model.py:log_density` taken apart. What has a slash in it is no function, but more of the path.
+fn file_and_function(text: &str) -> (String, Option<String>) {
+    match text.rsplit_once(':') {
+        Some((file, function)) if !file.is_empty() && !function.contains(['/', '\\']) => {
+            (file.to_owned(), Some(function.to_owned()))
+        }
+        _ => (text.to_owned(), None),
+    }
+}
+
+/// Whether a file says that a function in Python is sampled.
+fn has_python(text: &str) -> bool {
+    entries(0, text).is_ok_and(|entries| entries.iter().any(|entry| entry.path.starts_with("python.")))
 }
 
 /// A file, or standard input.

@@ -2,6 +2,8 @@
 
 #![cfg(unix)]
 
+#[path = "../../ebbtide-run/tests/python/numpy.rs"]
+mod numpy;
 mod place;
 
 use std::fs;
@@ -21,6 +23,19 @@ fn shown(page: &str, name: &str) -> String {
     file.split_once("```").expect("a block ends").0.to_owned()
 }
 
+/// The model that the page shows.
+fn model(page: &str) -> &str {
+    let (_, file) = page.split_once("```python\n").expect("the page shows a model");
+    file.split_once("```").expect("a block ends").0
+}
+
+/// The page without the section on Python, where there is none that could run it.
+fn without_python(page: &str) -> String {
+    let (before, rest) = page.split_once("## A density in Python").expect("the page has the section");
+    let (_, after) = rest.split_once("\n## ").expect("it is not the last");
+    format!("{before}## {after}")
+}
+
 #[test]
 fn the_page_tells_the_truth() {
     let page = fs::read_to_string(documentation()).expect("the page");
@@ -32,9 +47,12 @@ fn the_page_tells_the_truth() {
     for name in ["mine.toml", "sweep.toml"] {
         place.write(&format!("commands.in/{name}"), &shown(&page, name));
     }
-    place.write("commands.md", &page);
+    let python = numpy::with_numpy();
+    place.write("commands.in/model.py", model(&page));
+    place.write("commands.md", &if python.is_some() { page } else { without_python(&page) });
     let cases = trycmd::TestCases::new();
     cases.register_bin("ebbtide", Path::new(env!("CARGO_BIN_EXE_ebbtide"))).env("NO_COLOR", "1");
+    cases.env("EBBTIDE_PYTHON", python.unwrap_or_default().to_string_lossy());
     cases.case(place.path().join("commands.md")).run();
 }
 
@@ -66,6 +84,8 @@ fn every_example_of_every_help_works() {
         "sweep.toml",
         "targets = \"25gmm\"\nseeds = [0, 1]\n[set]\niterations = 5\nevaluation.samples = 16",
     );
+    place.write("model.py", "def log_density(x):\n    return -0.5 * (x**2).sum(axis=1)");
+    let python = numpy::with_numpy();
     let overview = told(place.command(&["--help"])).out;
     let mut all = examples(&overview);
     for command in [
@@ -95,6 +115,9 @@ fn every_example_of_every_help_works() {
     assert!(all.len() > 20, "{all:?}");
     let binaries = Path::new(env!("CARGO_BIN_EXE_ebbtide")).parent().expect("a folder");
     for example in all {
+        if example.contains("--python") && python.is_none() {
+            continue;
+        }
         // What only a cluster or a home folder has.
         let line = example.replace("srun ", "").replace("$SLURM_ARRAY_TASK_ID", "1").replace("~/", "./home/");
         let line = line.replace("&& man ", "&& echo ");
@@ -107,6 +130,7 @@ fn every_example_of_every_help_works() {
         let mut shell = Command::new("timeout");
         shell.args(["--preserve-status", "--signal=INT", "--kill-after=60", "1", "sh", "-c", &line]);
         shell.current_dir(place.path()).env("PATH", path).env_remove("EBBTIDE_RUNS");
+        shell.env("EBBTIDE_PYTHON", python.clone().unwrap_or_default());
         let answer = told(shell);
         assert!(
             [0, 130].contains(&answer.code),

@@ -1,16 +1,17 @@
 //! Trainings on disk: what a training is asked for, where it stands, what came of it.
 //!
 //! [`ebbtide`] trains and knows no files; this crate keeps what it does. Nothing in here prints: whoever wants to
-//! show how a run is going is an [`Observer`].
+//! show how a run is going is an [`Observer`]. (What a density in [`python`] prints is passed on to standard error.)
 //!
 //! [`settings`] → [`run`] → [`trained`], [`draws`], [`reading`], [`calibration`], [`compare`], [`job`], [`sweep`], [`export`]
 //!
-//! with [`folder`], [`checkpoint`], [`journal`] and [`durable`] underneath.
+//! with [`folder`], [`checkpoint`], [`journal`], [`durable`] and [`python`] underneath.
 
 mod best;
 pub mod calibration;
 pub mod checkpoint;
 pub mod compare;
+mod digest;
 pub mod draws;
 pub mod durable;
 mod environment;
@@ -24,6 +25,7 @@ mod log;
 pub mod number;
 mod outcome;
 pub mod pool;
+pub mod python;
 pub mod reading;
 mod record;
 pub mod run;

@@ -85,9 +85,10 @@ impl Trained {
             return Err(RunError::Changed { path: folder, difference });
         }
         if let Some(oracle) = oracle {
-            settings.target.bring(Arc::clone(&oracle))?;
             begun.target.bring(oracle)?;
         }
+        // The same one: a density that is computed elsewhere is computed in one place.
+        settings.target = begun.target.clone();
         let valid = begun.validate()?;
         let weights = stored.weights(&valid.model().layout)?;
         let sampler = Sampler::new(valid.model_at(weights.iteration), weights.parameters, threads)?;

@@ -99,6 +99,9 @@ fn overview(portrait: &Portrait) -> Section {
             @if let Some(formula) = settings.target.formula() {
                 p.formula { code { (formula.text()) } (given(formula)) }
             }
+            @if let Some(function) = settings.target.python().map(|file| file.function()) {
+                p.formula { code { (function.name) } " in " code { (function.file.display().to_string()) } }
+            }
             p.about { (about) }
         }
         @if portrait.stage != Stage::Over { (progress(portrait)) }

@@ -258,6 +258,7 @@ impl Run {
 /// Settings with the coordinates that a pilot finds, if one is asked for, and what there is to say of them. Whatever cannot be evaluated
 /// at all is refused.
 fn found(mut settings: Settings) -> Result<(Settings, Vec<String>), RunError> {
+    settings.target.fix()?;
     let mut remarks = Vec::new();
     if settings.placing == Placing::Pilot {
         let pilot = settings.target.find(settings.config.seed)?;

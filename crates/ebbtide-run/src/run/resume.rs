@@ -12,7 +12,7 @@ use super::{Run, RunError, read_outcome, read_settings, settings_of};
 use crate::checkpoint::{self, Progress, Stored};
 use crate::durable::FileError;
 use crate::folder::Folder;
-use crate::settings::{Placing, Settings, placing};
+use crate::settings::{DIGEST, Placing, Settings, placing};
 use crate::{Environment, Outcome, Status, durable};
 
 /// Settings that do not touch the training itself, and may change when a run is resumed.
@@ -46,7 +46,6 @@ impl Run {
         }
         let mut settings = written.clone();
         settings.config.iterations = iterations.unwrap_or(written.config.iterations);
-        let valid = settings.validate()?;
         let mut remarks = Vec::new();
         let found = checkpoint::newest(&folder.files().checkpoints(), &mut remarks)?;
         // What the run was begun with, as far as anything is left of it.
@@ -68,6 +67,8 @@ impl Run {
             begun: begun.config.iterations,
         };
         is_something_left(&path, &settings, lengths, outcome.as_ref())?;
+        settings.target.fix()?;
+        let valid = settings.validate()?;
         let (trainer, progress) = match found {
             Some(stored) => {
                 let progress = stored.progress()?;
@@ -112,9 +113,10 @@ struct Lengths {
 pub fn may_change(settings: &Settings) -> Vec<&'static str> {
     let is_rising = settings.config.destruction_bound == BoundSchedule::Rising;
     let lengths = MAY_CHANGE.iter().copied().filter(|key| !(is_rising && *key == "iterations"));
-    // A pilot that is asked for may have found anything.
+    // A pilot that is asked for may have found anything, and a file that anything may be in may have been any.
     let places = placing::KEYS.into_iter().filter(|_| settings.placing == Placing::Pilot);
-    lengths.chain(places).collect()
+    let is_open = settings.target.python().is_some_and(|file| !file.is_fixed());
+    lengths.chain(places).chain(is_open.then_some(DIGEST)).collect()
 }
 
 /// Refuses a run that is over, or that cannot become what is asked for.

@@ -382,7 +382,7 @@ fn nearest_key(path: &str) -> Option<&'static str> {
     {
         return Some(key);
     }
-    nearest(path, keys().chain(HEADS))
+    nearest(path, keys().chain(HEADS).chain(subject::KEYS))
 }
 
 fn capitalised(text: &str) -> String {

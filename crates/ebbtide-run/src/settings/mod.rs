@@ -26,7 +26,8 @@ pub use placing::Placing;
 pub use preset::Preset;
 pub use problem::{Place, Problem, Problems, Source};
 pub use setting::Setting;
-pub use subject::{BringError, Given, Subject};
+pub(crate) use subject::DIGEST;
+pub use subject::{BringError, Given, PythonFile, Subject};
 pub use table::SETTINGS;
 pub use value::{Mismatch, Value, nearest};
 
@@ -137,7 +138,8 @@ impl Settings {
     /// All settings in which the two differ, with both values, but for those in `except`. What has no effect in either makes no
     /// difference.
     pub fn differences(&self, other: &Self, except: &[&str]) -> impl Iterator<Item = Difference> {
-        let subject = subject::KEYS.map(|key| (key, self.target.entry(key), other.target.entry(key)));
+        let keys = subject::KEYS.into_iter().filter(|key| !except.contains(key));
+        let subject = keys.map(|key| (key, self.target.entry(key), other.target.entry(key)));
         let heads = [
             ("method", self.method_name().to_owned(), other.method_name().to_owned()),
             ("steps", self.steps().to_string(), other.steps().to_string()),
@@ -148,11 +150,8 @@ impl Settings {
         };
         let row = |setting: &Setting| (setting.key, (setting.write)(self), (setting.write)(other));
         let rest: Vec<_> = SETTINGS.iter().filter(counts).map(row).collect();
-        let all = subject.into_iter().chain(heads).chain(rest).map(|(key, ours, theirs)| Difference {
-            key,
-            ours,
-            theirs,
-        });
+        let all =
+            subject.chain(heads).chain(rest).map(|(key, ours, theirs)| Difference { key, ours, theirs });
         all.filter(|difference| difference.ours != difference.theirs)
     }
 }

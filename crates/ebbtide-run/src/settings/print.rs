@@ -30,6 +30,9 @@ impl Settings {
         let about = match self.target {
             Subject::Named(_) => "What is sampled. `ebbtide targets` lists the names.",
             Subject::Formula(_) => "What is sampled: a log density in words.",
+            Subject::Python(_) => {
+                "What is sampled: a log density that a function in a Python file computes. A run has the digest of the file that it was begun with."
+            }
             Subject::Given(_) => "What is sampled: a log density that a program brings along.",
         };
         comment(&mut text, about);

@@ -38,8 +38,7 @@ pub fn digest(formula: &Formula) -> u64 {
     for (name, value) in formula.parameters() {
         text += &format!("\0{name}={value:?}");
     }
-    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, step);
+    let hash = crate::digest::digest(text.as_bytes());
     (hash ^ (hash >> 24) ^ (hash >> 48)) & 0xff_ffff
 }
 

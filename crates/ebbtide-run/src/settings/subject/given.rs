@@ -142,7 +142,7 @@ pub fn read(given: &BTreeMap<String, Entry>) -> Result<Given, Vec<Problem>> {
 }
 
 /// Letters, digits, `-` and `_` of a name, as a folder may be called.
-fn plain(name: &str) -> String {
+pub(super) fn plain(name: &str) -> String {
     let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || "-_".contains(*letter);
     let plain: String = name.chars().filter(is_plain).take(40).collect();
     if plain.is_empty() { super::GIVEN.to_owned() } else { plain }

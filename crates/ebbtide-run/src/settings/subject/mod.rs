@@ -1,14 +1,15 @@
-//! What a run samples: a target with a name, a formula, or a density that a program brings.
+//! What a run samples: a target with a name, a formula, a function in a Python file, or a density that a program brings.
 
 mod formula;
 mod given;
+mod python;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 use ebbtide::pilot::{self, Pilot, PilotError, PilotOptions};
-use ebbtide::target::{Formula, NamedTarget, Oracle, Placeable, Placement, Target};
+use ebbtide::target::{Formula, NamedTarget, Oracle, Placeable, Placement, Target, TargetError};
 
 use super::document::Entry;
 use super::setting::quoted;
@@ -17,6 +18,8 @@ use super::{Place, Problem, Source};
 
 pub use formula::parameter;
 pub use given::{BringError, Given};
+pub(crate) use python::DIGEST;
+pub use python::PythonFile;
 
 /// What a run samples.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,20 +28,35 @@ pub enum Subject {
     Named(NamedTarget),
     /// A log density in words.
     Formula(Formula),
+    /// A function in a Python file.
+    Python(PythonFile),
     /// A density that the calling program brings.
     Given(Given),
 }
 
-/// What a target is called whose density is a formula, and one that a program brings. So are the tables of their settings.
+/// What a target is called whose density is a formula, a function in Python, and one that a program brings. So are the tables of their settings.
 const FORMULA: &str = "formula";
+const PYTHON: &str = "python";
 const GIVEN: &str = "given";
 
 /// The tables of settings that say what is sampled.
-pub const TABLES: [&str; 2] = [FORMULA, GIVEN];
+pub const TABLES: [&str; 3] = [FORMULA, PYTHON, GIVEN];
 
 /// All settings that do.
-pub const KEYS: [&str; 7] =
-    ["target", formula::TEXT, formula::DIM, formula::PARAMETERS, given::NAME, given::DIM, given::GRADIENT];
+pub const KEYS: [&str; 12] = [
+    "target",
+    formula::TEXT,
+    formula::DIM,
+    formula::PARAMETERS,
+    python::FILE,
+    python::FUNCTION,
+    python::DIM,
+    python::GRADIENT,
+    python::DIGEST,
+    given::NAME,
+    given::DIM,
+    given::GRADIENT,
+];
 
 impl Subject {
     /// The target itself.
@@ -46,6 +64,7 @@ impl Subject {
         match self {
             Self::Named(target) => target.build().into(),
             Self::Formula(formula) => Arc::new(formula.clone()),
+            Self::Python(file) => Arc::new(file.consulted()),
             Self::Given(given) => Arc::new(given.consulted()),
         }
     }
@@ -54,6 +73,7 @@ impl Subject {
         match self {
             Self::Named(_) => Box::new(self.build()),
             Self::Formula(formula) => Box::new(formula.clone()),
+            Self::Python(file) => Box::new(file.consulted()),
             Self::Given(given) => Box::new(given.consulted()),
         }
     }
@@ -78,11 +98,21 @@ impl Subject {
         self.build().differentiable().is_some()
     }
 
+    /// Makes sure that it is there and stays what it is: a run that was begun does not become another one.
+    pub(crate) fn fix(&mut self) -> Result<(), TargetError> {
+        match self {
+            Self::Python(file) => file.fix().map_err(TargetError::failed),
+            Self::Named(_) | Self::Formula(_) | Self::Given(_) => Ok(()),
+        }
+    }
+
     /// Brings the density that settings read from a file can only name.
     pub fn bring(&mut self, oracle: Arc<dyn Oracle>) -> Result<(), BringError> {
         match self {
             Self::Given(given) => given.bring(oracle),
-            Self::Named(_) | Self::Formula(_) => Err(BringError::Known { target: self.to_string() }),
+            Self::Named(_) | Self::Formula(_) | Self::Python(_) => {
+                Err(BringError::Known { target: self.to_string() })
+            }
         }
     }
 
@@ -90,7 +120,7 @@ impl Subject {
     pub fn named(&self) -> Option<NamedTarget> {
         match self {
             Self::Named(target) => Some(*target),
-            Self::Formula(_) | Self::Given(_) => None,
+            Self::Formula(_) | Self::Python(_) | Self::Given(_) => None,
         }
     }
 
@@ -98,7 +128,15 @@ impl Subject {
     pub fn formula(&self) -> Option<&Formula> {
         match self {
             Self::Formula(formula) => Some(formula),
-            Self::Named(_) | Self::Given(_) => None,
+            Self::Named(_) | Self::Python(_) | Self::Given(_) => None,
+        }
+    }
+
+    /// The function in a Python file, if it is one.
+    pub fn python(&self) -> Option<&PythonFile> {
+        match self {
+            Self::Python(file) => Some(file),
+            Self::Named(_) | Self::Formula(_) | Self::Given(_) => None,
         }
     }
 
@@ -119,18 +157,20 @@ impl Subject {
         let (name, rest) = match self {
             Self::Named(target) => (target.name(), Vec::new()),
             Self::Formula(formula) => (FORMULA, formula::entries(formula)),
+            Self::Python(file) => (PYTHON, file.entries()),
             Self::Given(given) => (GIVEN, given.entries()),
         };
         [("target", quoted(name))].into_iter().chain(rest).collect()
     }
 }
 
-/// `25gmm`, `formula-1c3a5e` (other formulas have other digits), or what a program calls its density.
+/// `25gmm`, `formula-1c3a5e` (other formulas have other digits), `model-log_density`, or what a program calls its density.
 impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Named(target) => f.pad(target.name()),
             Self::Formula(formula) => f.pad(&format!("{FORMULA}-{:06x}", formula::digest(formula))),
+            Self::Python(file) => f.pad(&file.name()),
             Self::Given(given) => f.pad(given.name()),
         }
     }
@@ -150,7 +190,7 @@ impl PartialEq<NamedTarget> for Subject {
 
 /// Whether the value of a setting is text, whatever it looks like.
 pub fn is_words(path: &str) -> bool {
-    ["target", formula::TEXT, given::NAME].contains(&path)
+    ["target", formula::TEXT, python::FILE, python::FUNCTION, python::GRADIENT, given::NAME].contains(&path)
 }
 
 /// Whether a setting says what is sampled, apart from `target` itself.
@@ -160,9 +200,18 @@ pub fn is_part(path: &str) -> bool {
 
 /// Which kind of target a setting describes.
 fn kind(path: &str) -> Option<&'static str> {
-    [(FORMULA, formula::is_part(path)), (GIVEN, given::is_part(path))]
+    [(FORMULA, formula::is_part(path)), (PYTHON, python::is_part(path)), (GIVEN, given::is_part(path))]
         .into_iter()
         .find_map(|(kind, is_part)| is_part.then_some(kind))
+}
+
+/// A kind of target in a sentence.
+fn words(kind: &str) -> &'static str {
+    match kind {
+        FORMULA => "a formula",
+        PYTHON => "a Python file",
+        _ => "a density that a program brings",
+    }
 }
 
 /// The subject that is asked for, or all that is wrong with it.
@@ -175,19 +224,21 @@ pub fn read(given: &BTreeMap<String, Entry>, sources: &[Source]) -> Result<Subje
         },
         (None, Some((kind, _))) => kind.to_owned(),
         (None, None) => {
-            let help = "name one, as in `ebbtide train 25gmm` (`ebbtide targets` lists them), or give a log density, as in `ebbtide train --formula \"-x0^2/2\" --dim 1`";
+            let help = "name one, as in `ebbtide train 25gmm` (`ebbtide targets` lists them), or give a log density, as in `ebbtide train --formula \"-x0^2/2\" --dim 1` or `ebbtide train --python model.py --dim 1`";
             return Err(vec![Problem::new("nothing says what to sample").help(help)]);
         }
     };
     if let (Some(entry), Some((kind, other))) = (given.get("target"), parts().find(|(kind, _)| *kind != name))
     {
-        let problem = Problem::new(format!("the target is {name}, and there is a {kind} as well"));
+        let kind = words(kind);
+        let problem = Problem::new(format!("the target is {name}, and there is {kind} as well"));
         let problem = problem.at(entry.place.clone(), "the target");
         let help = "leave one of them out";
-        return Err(vec![problem.at(other.place.clone(), format!("part of a {kind}")).help(help)]);
+        return Err(vec![problem.at(other.place.clone(), format!("part of {kind}")).help(help)]);
     }
     match (name.as_str(), given.get("target")) {
         (FORMULA, _) => formula::read(given, sources).map(Subject::Formula),
+        (PYTHON, _) => python::read(given).map(Subject::Python),
         (GIVEN, _) => given::read(given).map(Subject::Given),
         (name, Some(entry)) => named(entry, name).map(Subject::Named),
         (_, None) => unreachable!("settings describe one of the kinds above"),
@@ -198,7 +249,7 @@ fn named(entry: &Entry, name: &str) -> Result<NamedTarget, Vec<Problem>> {
     name.parse::<NamedTarget>().map_err(|unknown| {
         let problem = Problem::new(format!("there is no target named {}", Value::Text(unknown.given)));
         let all = NamedTarget::ALL.map(NamedTarget::name).join(", ");
-        let all = format!("{all}, and {FORMULA} for a log density of your own");
+        let all = format!("{all}, and {FORMULA} or {PYTHON} for a log density of your own");
         let help = match unknown.nearest {
             Some(nearest) => format!("did you mean `{nearest}`? The targets are {all}"),
             None => format!("the targets are {all}"),
