@@ -42,16 +42,16 @@ pub struct Asked {
     /// Whose settings to begin with: `recommended`, or the `paper`'s [default: recommended]
     #[arg(long, value_name = "PRESET", value_parser = Suggested(Preset::ALL.map(Preset::name).to_vec()), hide_possible_values = true)]
     preset: Option<String>,
-    /// How the two processes learn [default: tb-tb]
+    /// How the two processes learn [default: tb-tb, or the posterior's own]
     #[arg(long, value_name = "NAME", value_parser = Suggested(Method::ALL.map(Method::name).to_vec()), hide_possible_values = true)]
     method: Option<String>,
-    /// Steps from the origin to a sample [default: 5]
+    /// Steps from the origin to a sample [default: 5, or the posterior's own]
     #[arg(long, value_name = "T", allow_negative_numbers = true)]
     steps: Option<String>,
-    /// Iterations [default: 25000]
+    /// Iterations [default: 25000, or the posterior's own]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     iterations: Option<String>,
-    /// Trajectories of each update [default: 512]
+    /// Trajectories of each update [default: 512, or the posterior's own]
     #[arg(long, value_name = "B", allow_negative_numbers = true)]
     batch: Option<String>,
     /// Any setting: `--set replay.ratio=4`; `ebbtide config` lists them

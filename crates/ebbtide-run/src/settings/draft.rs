@@ -9,6 +9,7 @@ use super::choices::PRESETS;
 use super::document::{self, Entry};
 use super::length;
 use super::subject;
+use super::usual::Usual;
 use super::value::{Value, nearest};
 use super::{
     CUSTOM, Keeping, Place, Preset, Problem, Problems, SETTINGS, Settings, Source, Subject, disagreements,
@@ -28,9 +29,6 @@ const HEADS: [&str; 4] = ["target", "preset", "method", "steps"];
 
 /// More trajectories than any evaluation needs.
 pub const MOST_SAMPLES: usize = 1 << 20;
-
-/// Steps where nobody says how many.
-const STEPS: usize = 5;
 
 /// Settings gathered so far.
 #[derive(Clone, Debug, Default)]
@@ -137,8 +135,9 @@ impl Resolving<'_> {
         self.unknown();
         let target = self.target();
         let preset = self.preset();
-        let method = self.method();
-        let steps = self.steps();
+        let usual = target.as_ref().map(Usual::of).unwrap_or_default();
+        let method = self.method(usual);
+        let steps = self.steps(usual);
         // Without these there are no presets, and without presets nothing to say about the rest.
         let mut settings = preset?.settings(target?, method?, steps?);
         if !self.fill(&mut settings) {
@@ -200,8 +199,8 @@ impl Resolving<'_> {
     }
 
     /// The method, `None` inside for a custom one.
-    fn method(&mut self) -> Option<Option<Method>> {
-        let Some(entry) = self.given.get("method") else { return Some(Some(Method::TbTb)) };
+    fn method(&mut self, usual: Usual) -> Option<Option<Method>> {
+        let Some(entry) = self.given.get("method") else { return Some(Some(usual.method)) };
         let parsed = match &entry.value {
             Value::Text(name) if name == CUSTOM => return Some(None),
             Value::Text(name) => name.parse::<Method>(),
@@ -226,12 +225,12 @@ impl Resolving<'_> {
     }
 
     /// The number of steps; that of the grid's times, if those are given.
-    fn steps(&mut self) -> Option<usize> {
+    fn steps(&mut self, usual: Usual) -> Option<usize> {
         let times = match self.given.get("grid").map(|entry| &entry.value) {
             Some(Value::List(times)) => Some(times.len().saturating_sub(1)),
             _ => None,
         };
-        let Some(entry) = self.given.get("steps") else { return Some(times.unwrap_or(STEPS)) };
+        let Some(entry) = self.given.get("steps") else { return Some(times.unwrap_or(usual.steps)) };
         entry
             .value
             .whole()

@@ -11,6 +11,7 @@ mod problem;
 mod setting;
 mod subject;
 mod table;
+mod usual;
 mod value;
 
 use std::sync::Arc;

@@ -1,10 +1,11 @@
-//! Presets: files of settings for each of the paper's targets, and those that we recommend.
+//! Presets: files of settings for each of the paper's targets, those that we recommend, and those of the posteriors.
 
 use ebbtide::objective::Method;
 use ebbtide::target::NamedTarget;
 use ebbtide::train::Config;
 
 use super::document::{Entry, entries};
+use super::usual::{self, POSTERIORS};
 use super::{Keeping, Placing, SETTINGS, Settings, Subject};
 
 /// Whose settings a run begins with.
@@ -44,9 +45,12 @@ impl Preset {
         if self == Preset::Recommended {
             case.apply(RECOMMENDED, &mut settings);
         }
+        case.apply(POSTERIORS, &mut settings);
         if !settings.target.has_gradient() {
             settings.config.local_search = None;
         }
+        let Keeping { evaluate_every, record_every, .. } = Keeping::new(settings.config.iterations);
+        settings.keeping = Keeping { evaluate_every, record_every, ..settings.keeping };
         settings
     }
 }
@@ -99,7 +103,7 @@ impl Case {
         let mut said = entries(0, file).expect("presets are TOML, as the tests see");
         said.sort_by_key(|entry| entry.place.span.start);
         for Entry { path, value, .. } in said {
-            let Some(key) = self.key(&path) else { continue };
+            let Some(key) = self.key(&path).filter(|key| !usual::KEYS.contains(key)) else { continue };
             let setting = SETTINGS.iter().find(|setting| setting.key == key);
             let read = setting.map(|setting| (setting.read)(settings, &value));
             assert!(matches!(read, Some(Ok(()))), "`{path} = {value}` of a preset is no setting");
