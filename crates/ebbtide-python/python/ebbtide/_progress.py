@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import html
 import json
+import logging
 import sys
 import time
+import warnings
 from importlib import import_module
 from typing import Any, Protocol, TextIO
 
@@ -39,7 +41,7 @@ def _in_notebook() -> bool:
 
 
 class Silent:
-    """Says only what a person should know, as warnings would."""
+    """Remarks go to the log named ``ebbtide``, and to whoever heeds warnings if they are doubts."""
 
     def begun(self, iteration: int, iterations: int, seconds: float) -> None:
         pass
@@ -54,7 +56,9 @@ class Silent:
         pass
 
     def remarked(self, text: str) -> None:
-        pass
+        logging.getLogger("ebbtide").info(text)
+        if "did not settle" in text:  # a pilot that is not sure of what it found
+            warnings.warn(text, stacklevel=5)
 
     def ended(self) -> None:
         pass
