@@ -28,12 +28,26 @@ fn wrong(text: &str, arguments: &[&str]) -> String {
 
 #[test]
 fn a_target_alone_gives_the_presets() {
-    for target in NamedTarget::ALL {
+    for target in NamedTarget::PAPER {
         let usual = right(&format!("target = \"{target}\""), &[]);
         assert_eq!(usual, Preset::Recommended.settings(target, Some(Method::TbTb), 5));
         let paper = right(&format!("target = \"{target}\"\npreset = \"paper\""), &[]);
         assert_eq!(paper, Preset::Paper.settings(target, Some(Method::TbTb), 5));
     }
+}
+
+#[test]
+fn a_posterior_alone_gives_a_method_and_steps_of_its_own() {
+    for target in NamedTarget::POSTERIORS {
+        let usual = right(&format!("target = \"{target}\""), &[]);
+        assert_eq!(usual, Preset::Recommended.settings(target, usual.method, usual.steps()));
+        let paper = right(&format!("target = \"{target}\"\npreset = \"paper\""), &[]);
+        assert_eq!((paper.method, paper.config), (usual.method, usual.config), "{target}");
+    }
+    let sonar = right("target = \"sonar\"", &[]);
+    assert_eq!((sonar.method, sonar.steps()), (Some(Method::PisVariance), 20));
+    let asked = right("target = \"sonar\"\nmethod = \"tb-tb\"\nsteps = 5", &[]);
+    assert_eq!((asked.method, asked.steps()), (Some(Method::TbTb), 5));
 }
 
 #[test]
