@@ -296,6 +296,21 @@ def test_a_run_is_kept_saved_and_loaded(tmp_path: Path) -> None:
     assert longer.iterations == 80 and longer.history[-1]["iteration"] == 80
 
 
+def test_a_density_that_is_nowhere_says_where_to_say_where() -> None:
+    with pytest.raises(et.RunError, match=r"the density is zero at all .* location= and scale=, or bounds=, say where it is"):
+        et.fit(lambda x: np.full(len(x), -np.inf), dim=2, grad=bowl_gradient, **SMALL)
+    with np.errstate(over="ignore"), pytest.raises(et.DensityError) as caught:
+        et.fit(lambda x: np.exp(x[:, 0] ** 2), dim=2, grad=bowl_gradient, **SMALL)
+    if hasattr(caught.value, "__notes__"):  # from Python 3.11 on
+        assert "a pilot was looking for the density" in caught.value.__notes__[0]
+
+
+def test_log_z_begins_where_the_pilot_sees_it() -> None:
+    sampler = et.fit(lambda x: bowl(x) - 500, dim=2, grad=bowl_gradient, **SMALL)
+    assert abs(sampler.settings["optimisation.log-z-start"] - (np.log(2 * np.pi) - 500)) < 2
+    assert abs(sampler.history[1]["log_z_learned"] + 498) < 3
+
+
 def test_what_never_began_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError):
         et.fit(lambda x: 1 / 0, dim=2, grad=bowl_gradient, folder=tmp_path / "run", **SMALL)

@@ -26,6 +26,9 @@ impl fmt::Display for Raised {
 
 impl Error for Raised {}
 
+/// How to do without a pilot.
+const WHERE: &str = "location= and scale=, or bounds=, say where it is";
+
 /// One of the package's own exceptions.
 fn exception(py: Python<'_>, module: &str, name: &str, message: String) -> PyErr {
     let made = py.import(module).and_then(|module| module.getattr(name)?.call1((message,)));
@@ -53,7 +56,16 @@ pub fn run(py: Python<'_>, error: &RunError) -> PyErr {
         RunError::Evaluation { iteration, source: EvaluationError::Target(error) } => {
             density(py, error, Some(*iteration))
         }
-        RunError::Target(error) | RunError::Pilot(PilotError::Target(error)) => density(py, error, None),
+        RunError::Target(error) => density(py, error, None),
+        RunError::Pilot(PilotError::Target(error)) => {
+            let raised = density(py, error, None);
+            let note = format!("a pilot was looking for the density, near and far; {WHERE}");
+            let _ = raised.value(py).call_method1("add_note", (note,));
+            raised
+        }
+        RunError::Pilot(nowhere) => {
+            exception(py, "ebbtide._errors", "RunError", format!("{nowhere}: {WHERE}"))
+        }
         RunError::Problems(problems) => settings(py, problems),
         RunError::File(error) => file(error),
         other => exception(py, "ebbtide._errors", "RunError", other.to_string()),

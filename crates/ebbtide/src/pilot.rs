@@ -4,6 +4,8 @@
 //! Weare, 2010; differential evolution of ter Braak, 2006). Such moves do not know about scales, so that a density of any place and width is found; what
 //! is found becomes the origin and the unit of the next round, until it is 0 ± 1.
 
+use std::f64::consts::{E, PI};
+
 use crate::stream::{Address, Purpose, Stream};
 use crate::target::{self, NOWHERE, Placeable, Placement, Target, TargetError};
 
@@ -28,6 +30,8 @@ impl PilotOptions {
 pub struct Pilot {
     /// Coordinates in which the density is about 0 ± 1.
     pub placement: Placement,
+    /// log Z, roughly: as if the density were a Gaussian of its own width in each coordinate.
+    pub log_z: f64,
     /// Whether the last rounds agreed on it.
     pub settled: bool,
     /// Evaluations of the density.
@@ -78,10 +82,12 @@ pub fn find(density: &dyn Placeable, options: &PilotOptions) -> Result<Pilot, Pi
     let mut crowd = Crowd::new(dim, options.seed);
     let mut target = density.placed(&placement)?;
     crowd.look(&*target)?;
-    let (mut quiet, mut evaluations) = (0, 0);
+    let (mut quiet, mut evaluations, mut log_z) = (0, 0, 0.0);
     for _ in 0..ROUNDS {
         let found = crowd.round(&*target)?;
         evaluations = crowd.evaluations;
+        // The mean of the log density, and the entropy of a Gaussian.
+        log_z = crowd.height + found.log_volume() + 0.5 * dim as f64 * (2.0 * PI * E).ln();
         let agrees = found.location().iter().all(|location| location.abs() < OFF)
             && found.scale().iter().all(|scale| (WIDER.recip()..WIDER).contains(scale))
             && !crowd.is_climbing;
@@ -94,7 +100,7 @@ pub fn find(density: &dyn Placeable, options: &PilotOptions) -> Result<Pilot, Pi
         crowd.moved_to(&found);
         crowd.look(&*target)?;
     }
-    Ok(Pilot { placement, settled: quiet >= QUIET, evaluations })
+    Ok(Pilot { placement, log_z, settled: quiet >= QUIET, evaluations })
 }
 
 /// Points that move along the differences between each other.
@@ -102,6 +108,8 @@ struct Crowd {
     dim: usize,
     points: Vec<f64>,
     log_density: Vec<f64>,
+    /// The median log density in the second half of the last round.
+    height: f64,
     /// Whether the last round was still going uphill.
     is_climbing: bool,
     evaluations: u64,
@@ -124,6 +132,7 @@ impl Crowd {
             dim,
             points,
             log_density: Vec::new(),
+            height: f64::NEG_INFINITY,
             is_climbing: true,
             evaluations: 0,
             stream,
@@ -189,6 +198,7 @@ impl Crowd {
             }
         }
         // In equilibrium the median goes up and down by much less than this.
+        self.height = heights[1];
         self.is_climbing = heights[1] - heights[0] > 0.5 * (self.dim as f64).sqrt();
         let (location, scale) = seen.iter_mut().map(|seen| place_and_width(seen)).unzip();
         Placement::new(location, scale).map_err(|error| TargetError::failed(error).into())

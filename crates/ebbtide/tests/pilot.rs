@@ -1,5 +1,6 @@
 //! The pilot finds densities wherever they are, and placements change nothing but coordinates.
 
+use std::f64::consts::PI;
 use std::sync::Arc;
 
 use ebbtide::pilot::{Pilot, PilotError, PilotOptions, find};
@@ -44,6 +45,18 @@ fn places_and_widths_of_all_sizes_are_found() {
             assert!(is_right(&pilot, &truth, 0.6, 1.8), "{text}, seed {seed}: {pilot:?}");
             assert!(pilot.evaluations < 1_000_000, "{text}: {}", pilot.evaluations);
         }
+    }
+}
+
+#[test]
+fn log_z_is_seen_roughly() {
+    // A Gaussian exactly but for chance, and two modes as if they were one.
+    for (text, dim, truth, room) in [
+        ("-0.5*((x0 - 300)/0.01)^2 - 0.5*(x1/50)^2 - 275", 2, (PI).ln() - 275.0, 0.7),
+        ("logsumexp(-0.5*((x0 - 40)/2)^2, -0.5*((x0 + 40)/2)^2)", 1, (4.0 * (2.0 * PI).sqrt()).ln(), 3.5),
+    ] {
+        let pilot = found(&formula(text, dim), 0);
+        assert!((pilot.log_z - truth).abs() < room, "{text}: {} instead of {truth}", pilot.log_z);
     }
 }
 

@@ -104,15 +104,16 @@ def _clock(seconds: float) -> str:
 
 
 class Terminal:
-    """One line that is written over again and again."""
+    """One line that is written over again and again; into a file or a pipe, a line now and then."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream, self._pace, self._width = stream, _Pace(), 0
+        self._patience, self._shown = 0.0 if stream.isatty() else 10.0, time.monotonic()
 
     def _show(self, text: str) -> None:
         padding = " " * max(0, self._width - len(text))
         self._width = len(text)
-        self._stream.write(f"\r{text}{padding}")
+        self._stream.write(text if self._patience else f"\r{text}{padding}\r{text}")
         self._stream.flush()
 
     def _line(self) -> None:
@@ -123,17 +124,22 @@ class Terminal:
 
     def stepped(self, iteration: int) -> None:
         self._pace.done = iteration
-        self._line()
+        if time.monotonic() - self._shown >= self._patience:
+            self._shown = time.monotonic()
+            self._line()
+            if self._patience:
+                self._stream.write("\n")
 
     def recorded(self, record: str) -> None:
         self._pace.record(record)
 
     def evaluating(self) -> None:
-        self._line()
+        pass
 
     def remarked(self, text: str) -> None:
-        self._show("")
-        self._stream.write(f"\r{text}\n")
+        if not self._patience:
+            self._show("")
+        self._stream.write(f"{text}\n")
 
     def ended(self) -> None:
         self._line()

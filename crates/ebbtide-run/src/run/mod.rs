@@ -263,6 +263,10 @@ fn found(mut settings: Settings) -> Result<(Settings, Vec<String>), RunError> {
     if settings.placing == Placing::Pilot {
         let pilot = settings.target.find(settings.config.seed)?;
         remarks.push(words(&pilot));
+        let start = &mut settings.config.optimisation.log_z_start;
+        if *start == 0.0 {
+            *start = pilot.log_z.round().clamp(-1e9, 1e9);
+        }
         settings.placing = Placing::At(pilot.placement);
     } else {
         let target = settings.built_target();

@@ -12,7 +12,7 @@ use super::{Run, RunError, read_outcome, read_settings, settings_of};
 use crate::checkpoint::{self, Progress, Stored};
 use crate::durable::FileError;
 use crate::folder::Folder;
-use crate::settings::{DIGEST, Placing, Settings, placing};
+use crate::settings::{DIGEST, LOG_Z_START, Placing, Settings, placing};
 use crate::{Environment, Outcome, Status, durable};
 
 /// Settings that do not touch the training itself, and may change when a run is resumed.
@@ -114,7 +114,8 @@ pub fn may_change(settings: &Settings) -> Vec<&'static str> {
     let is_rising = settings.config.destruction_bound == BoundSchedule::Rising;
     let lengths = MAY_CHANGE.iter().copied().filter(|key| !(is_rising && *key == "iterations"));
     // A pilot that is asked for may have found anything, and a file that anything may be in may have been any.
-    let places = placing::KEYS.into_iter().filter(|_| settings.placing == Placing::Pilot);
+    let places =
+        placing::KEYS.into_iter().chain([LOG_Z_START]).filter(|_| settings.placing == Placing::Pilot);
     let is_open = settings.target.python().is_some_and(|file| !file.is_fixed());
     lengths.chain(places).chain(is_open.then_some(DIGEST)).collect()
 }

@@ -29,6 +29,7 @@ pub use problem::{Place, Problem, Problems, Source};
 pub use setting::Setting;
 pub(crate) use subject::DIGEST;
 pub use subject::{BringError, Given, PythonFile, Subject};
+pub(crate) use table::LOG_Z_START;
 pub use table::SETTINGS;
 pub use value::{Mismatch, Value, nearest};
 

@@ -255,15 +255,19 @@ pub const SETTINGS: &[Setting] = &[
         single.then_some("optimisation.arrangement = \"single\"").or_else(|| fixed_destruction(s))
     }),
     Setting::new(
+        LOG_Z_START,
+        "Where log Ẑ begins. Where it is 0 and a pilot looks for the density, the pilot's estimate takes its place.",
+        |s, v| set(&mut s.config.optimisation.log_z_start, v.number()),
+        |s| float(s.config.optimisation.log_z_start),
+    )
+    .idle_if(no_log_z),
+    Setting::new(
         "optimisation.log-z-rate",
         "Learning rate of log Ẑ, where trajectory balance learns it.",
         |s, v| set(&mut s.config.optimisation.log_z_rate, v.number()),
         |s| float(s.config.optimisation.log_z_rate),
     )
-    .idle_if(|s| {
-        let learned = s.config.generation_objective == GenerationObjective::TrajectoryBalance;
-        (!learned).then_some("generation.objective is not \"trajectory-balance\"")
-    }),
+    .idle_if(no_log_z),
     Setting::new(
         "optimisation.decay",
         "All learning rates are multiplied by this after each iteration.",
@@ -488,4 +492,12 @@ fn no_exploration(settings: &Settings) -> Option<&'static str> {
 
 fn no_search(settings: &Settings) -> Option<&'static str> {
     settings.config.local_search.is_none().then_some("local-search.every = 0")
+}
+
+/// The setting that a pilot changes, beside those of the placement.
+pub const LOG_Z_START: &str = "optimisation.log-z-start";
+
+fn no_log_z(settings: &Settings) -> Option<&'static str> {
+    let learned = settings.config.generation_objective == GenerationObjective::TrajectoryBalance;
+    (!learned).then_some("generation.objective is not \"trajectory-balance\"")
 }

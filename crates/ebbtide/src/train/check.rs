@@ -129,6 +129,9 @@ impl Problems {
     }
 }
 
+/// As far from 0 as log Ẑ may begin: farther, single precision could not tell one step of it from the next.
+const MOST_LOG_Z: f64 = 1e9;
+
 impl Config {
     /// Everything that is wrong with these settings, alone, together, and against what the target offers; nothing, if
     /// they can be trained. [`Config::validate`] fails with the first.
@@ -199,6 +202,9 @@ impl Config {
         problems.not_negative("optimisation.generation-rate", optimisation.generation_rate);
         problems.not_negative("optimisation.destruction-rate", optimisation.destruction_rate);
         problems.not_negative("optimisation.log-z-rate", optimisation.log_z_rate);
+        let start = optimisation.log_z_start;
+        let is_number = start.abs() <= MOST_LOG_Z;
+        problems.require(is_number, "optimisation.log-z-start", start, "between -1e9 and 1e9");
         problems.not_negative("optimisation.weight-decay", optimisation.weight_decay.into());
         problems.positive("optimisation.clip", optimisation.clip);
         let range = "above 0 and at most 1";

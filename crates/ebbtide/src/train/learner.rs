@@ -26,6 +26,8 @@ pub struct Optimisation {
     pub destruction_rate: f64,
     /// Learning rate of log Ẑ.
     pub log_z_rate: f64,
+    /// Where log Ẑ begins.
+    pub log_z_start: f64,
     /// All learning rates are multiplied by this after each on-policy update.
     pub decay: f64,
     /// L2 penalty, added to the gradient.
@@ -41,6 +43,7 @@ impl Default for Optimisation {
             generation_rate: 1e-3,
             destruction_rate: 1e-3,
             log_z_rate: 0.1,
+            log_z_start: 0.0,
             decay: 0.9999,
             weight_decay: 1e-7,
             clip: 200.0,

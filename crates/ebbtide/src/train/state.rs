@@ -101,7 +101,13 @@ impl State {
             iteration: 0,
             on_policy_updates: 0,
             evaluations: 0,
-            learner: Learner::new(&model.layout, parameters, copies(valid), 0.0, arrangement),
+            learner: Learner::new(
+                &model.layout,
+                parameters,
+                copies(valid),
+                config.optimisation.log_z_start as f32,
+                arrangement,
+            ),
             replay: (config.replay.ratio > 0).then(|| Replay::new(config.replay.capacity, path)),
             archive: config.local_search.map(|search| Archive::new(search.capacity, model.dim())),
         }
