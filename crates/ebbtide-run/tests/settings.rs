@@ -230,6 +230,7 @@ fn every_setting_can_be_set_by_an_argument() {
         "generation.variance",
         "destruction.process",
         "optimisation.arrangement",
+        "optimisation.log-z-start",
         "optimisation.log-z-rate",
         "exploration.form",
     ];
