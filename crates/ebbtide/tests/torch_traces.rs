@@ -163,6 +163,7 @@ fn replay(fixture: &Fixture) {
         generation_rate: fixture.number("lr_generation"),
         destruction_rate: fixture.number("lr_destruction"),
         log_z_rate: fixture.number("lr_log_z"),
+        log_z_start: 0.0,
         decay: 1.0,
         weight_decay: fixture.number("weight_decay") as f32,
         clip: fixture.number("clip"),
