@@ -272,7 +272,7 @@ fn found(mut settings: Settings) -> Result<(Settings, Vec<String>), RunError> {
         let target = settings.built_target();
         target.log_density(&vec![0.0; target.dim()], &mut [0.0])?;
     }
-    if !settings.target.has_gradient() && settings.config.replay.ratio > 0 {
+    if !settings.target.has_gradient() {
         remarks.push(NO_GRADIENT.to_owned());
     }
     Ok((settings, remarks))

@@ -3,6 +3,7 @@
 mod choices;
 mod document;
 mod draft;
+mod idle;
 mod length;
 pub(crate) mod placing;
 mod preset;

@@ -1,11 +1,12 @@
 //! All settings, row by row.
 
-use ebbtide::objective::{DestructionObjective, GenerationObjective};
+use ebbtide::objective::DestructionObjective;
 use ebbtide::process::{Corrections, GenerationVariance, Grid, Multiplier};
 use ebbtide::train::{Arrangement, ExplorationForm, LocalSearch};
 
 use super::Settings;
 use super::choices::*;
+use super::idle::{fixed_destruction, no_exploration, no_log_z, no_replay, no_search};
 use super::placing::{BY, LOCATION, SCALE};
 use super::setting::{Setting, float, name, quoted, set, single, single_or_off};
 use super::value::{Mismatch, Value};
@@ -478,26 +479,5 @@ fn exponential_bound(settings: &Settings) -> Option<f32> {
     }
 }
 
-fn fixed_destruction(settings: &Settings) -> Option<&'static str> {
-    (settings.config.destruction == Corrections::Fixed).then_some("destruction.process = \"fixed\"")
-}
-
-fn no_replay(settings: &Settings) -> Option<&'static str> {
-    (settings.config.replay.ratio == 0).then_some("replay.ratio = 0")
-}
-
-fn no_exploration(settings: &Settings) -> Option<&'static str> {
-    (settings.config.exploration.factor == 0.0).then_some("exploration.factor = 0")
-}
-
-fn no_search(settings: &Settings) -> Option<&'static str> {
-    settings.config.local_search.is_none().then_some("local-search.every = 0")
-}
-
 /// The setting that a pilot changes, beside those of the placement.
 pub const LOG_Z_START: &str = "optimisation.log-z-start";
-
-fn no_log_z(settings: &Settings) -> Option<&'static str> {
-    let learned = settings.config.generation_objective == GenerationObjective::TrajectoryBalance;
-    (!learned).then_some("generation.objective is not \"trajectory-balance\"")
-}
