@@ -213,6 +213,8 @@ def test_wrong_arguments_are_told() -> None:
         et.fit(3, dim=2)
     with pytest.raises(TypeError, match="comes with its dimension"):
         et.fit("25gmm", dim=2)
+    with pytest.raises(TypeError, match=r"a formula is written Formula\('-x0\^2', dim=1\)"):
+        et.fit("-x0^2", dim=1)
     with pytest.raises(et.SettingsError, match="did you mean `25gmm`"):
         et.fit("25gm")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -13,6 +14,9 @@ from ebbtide._density import Density
 from ebbtide._errors import SettingsError
 
 Entries = list[tuple[str, str]]
+
+#: What names of targets are made of.
+NAME = re.compile(r"[\w-]+")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,6 +35,8 @@ def of_target(target: str | Formula | Density, dim: int | None) -> Entries:
     """The settings that say what is sampled."""
     if isinstance(target, str):
         if dim is not None:
+            if not NAME.fullmatch(target):
+                raise TypeError(f"a formula is written Formula({target!r}, dim={dim!r}); a string alone names a target")
             raise TypeError(f"{target} comes with its dimension; dim is for a density of your own")
         return [("target", target)]
     if isinstance(target, Formula):

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 
 def to_arviz(sampler: Sampler, draws: int, chains: int, names: Sequence[str] | None, seed: int) -> Any:
     """Chains, their weights, and the sampler's figures."""
-    import arviz
-
+    arviz, is_tree = _arviz()
     runs = [sampler._trained.chain(draws, seed + chain) for chain in range(chains)]
     states = np.stack([points for points, _, _ in runs])
     if names is not None and len(names) != sampler.dim:
@@ -33,8 +32,20 @@ def to_arviz(sampler: Sampler, draws: int, chains: int, names: Sequence[str] | N
         "acceptance": float(np.mean([acceptance for _, _, acceptance in runs])),
         "verdict": evaluation.verdict,
     }
-    if int(arviz.__version__.split(".")[0]) >= 1:
+    if is_tree:
         tree = arviz.from_dict({"posterior": posterior, "sample_stats": statistics})
         tree.attrs.update(figures)
         return tree
     return arviz.from_dict(posterior=posterior, sample_stats=statistics, attrs=figures)
+
+
+def _arviz() -> tuple[Any, bool]:
+    """The module that makes ArviZ's data, and whether those are trees, as they are from ArviZ 1 on."""
+    try:
+        import arviz
+    except ModuleNotFoundError:
+        # The part of ArviZ 1 that makes its data is a package of its own.
+        import arviz_base
+
+        return arviz_base, True
+    return arviz, int(arviz.__version__.split(".")[0]) >= 1

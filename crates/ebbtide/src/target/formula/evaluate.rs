@@ -2,7 +2,7 @@
 
 use super::exp::exp;
 use super::function::Function;
-use super::tape::Operation;
+use super::tape::{Operation, Place};
 use crate::target::saturate;
 
 /// Points that are evaluated side by side.
@@ -69,7 +69,9 @@ fn forwards(operations: &[Operation], dim: usize, rows: &[f32], values: &mut [La
             Operation::Shift(a, by) => singles(&before[a], out, |a| a + by.value()),
             Operation::Scale(a, by) => singles(&before[a], out, |a| a * by.value()),
             Operation::Square(a) => singles(&before[a], out, |a| a * a),
-            Operation::Below(a, b) => pairs(&before[a], &before[b], out, |a, b| a - finite(b)),
+            Operation::Total(ref terms) => fold(terms, before, out, |sum, term| sum + term),
+            Operation::Largest(ref terms) => fold(terms, before, out, larger),
+            Operation::ExpBelow(a, b) => pairs(&before[a], &before[b], out, |a, b| exp(a - finite(b))),
             Operation::Above(a, b) => pairs(&before[a], &before[b], out, |a, b| a + finite(b)),
             Operation::Add(a, b) => pairs(&before[a], &before[b], out, |a, b| a + b),
             Operation::Subtract(a, b) => pairs(&before[a], &before[b], out, |a, b| a - b),
@@ -80,13 +82,8 @@ fn forwards(operations: &[Operation], dim: usize, rows: &[f32], values: &mut [La
             // By itself, for it becomes vector code.
             Operation::Apply(Function::Exp, a) => singles(&before[a], out, exp),
             Operation::Apply(function, a) => singles(&before[a], out, |a| function.at(a)),
-            // NaN is not swallowed, as `f64::min` would do.
-            Operation::Min(a, b) => {
-                pairs(&before[a], &before[b], out, |a, b| if is_first(a, b) { a } else { b })
-            }
-            Operation::Max(a, b) => {
-                pairs(&before[a], &before[b], out, |a, b| if is_first(b, a) { a } else { b })
-            }
+            Operation::Min(a, b) => pairs(&before[a], &before[b], out, smaller),
+            Operation::Max(a, b) => pairs(&before[a], &before[b], out, larger),
         }
     }
 }
@@ -111,10 +108,15 @@ fn backwards(
         let (before, rest) = slopes.split_at_mut(place);
         let (slope, value) = (&rest[0], &values[place]);
         match *operation {
-            Operation::Constant(_) => {}
-            Operation::Shift(a, _) | Operation::Below(a, _) | Operation::Above(a, _) => {
-                each(&mut before[a], |lane| slope[lane])
+            // Only a logarithm of a sum asks for the largest, and the slope does not go there.
+            Operation::Constant(_) | Operation::Largest(_) => {}
+            Operation::Shift(a, _) | Operation::Above(a, _) => each(&mut before[a], |lane| slope[lane]),
+            Operation::Total(ref terms) => {
+                for term in terms {
+                    each(&mut before[*term], |lane| slope[lane]);
+                }
             }
+            Operation::ExpBelow(a, _) => each(&mut before[a], |lane| times(slope[lane], || value[lane])),
             Operation::Scale(a, by) => each(&mut before[a], |lane| slope[lane] * by.value()),
             Operation::Square(a) => each(&mut before[a], |lane| 2.0 * slope[lane] * values[a][lane]),
             Operation::Coordinate(index) => {
@@ -185,6 +187,17 @@ fn pairs(a: &Lanes, b: &Lanes, out: &mut Lanes, of: impl Fn(f64, f64) -> f64) {
 }
 
 #[inline(always)]
+fn fold(terms: &[Place], values: &[Lanes], out: &mut Lanes, with: impl Fn(f64, f64) -> f64) {
+    let mut all = values[terms[0]];
+    for term in &terms[1..] {
+        for lane in 0..LANES {
+            all[lane] = with(all[lane], values[*term][lane]);
+        }
+    }
+    *out = all;
+}
+
+#[inline(always)]
 fn each(slopes: &mut Lanes, of: impl Fn(usize) -> f64) {
     for (lane, slope) in slopes.iter_mut().enumerate() {
         *slope += of(lane);
@@ -201,6 +214,17 @@ fn times(slope: f64, steepness: impl Fn() -> f64) -> f64 {
 #[inline(always)]
 fn finite(x: f64) -> f64 {
     if x.is_infinite() { 0.0 } else { x }
+}
+
+/// NaN is not swallowed, as `f64::min` would do.
+#[inline(always)]
+fn smaller(a: f64, b: f64) -> f64 {
+    if is_first(a, b) { a } else { b }
+}
+
+#[inline(always)]
+fn larger(a: f64, b: f64) -> f64 {
+    if is_first(b, a) { a } else { b }
 }
 
 /// Whether the first is not the larger one; NaN comes first.

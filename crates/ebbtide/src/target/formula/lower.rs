@@ -244,14 +244,13 @@ impl<'a> Lowering<'a> {
         if range.end - range.start > SIZE as i64 {
             return Err(self.error(FormulaProblem::Size(SIZE), term.place.clone()));
         }
-        let mut total = self.writer.constant(0.0);
+        let mut terms = Vec::new();
         for index in range {
             self.indices.push((name, index));
-            let next = self.place(term)?;
+            terms.push(self.place(term)?);
             self.indices.pop();
-            total = self.writer.add(total, next);
         }
-        Ok(total)
+        Ok(self.writer.total(&terms))
     }
 }
 

@@ -24,7 +24,7 @@ impl Number {
 }
 
 /// An operation on what earlier ones have found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Operation {
     Constant(Number),
     Coordinate(usize),
@@ -43,8 +43,12 @@ pub enum Operation {
     Apply(Function, Place),
     Min(Place, Place),
     Max(Place, Place),
-    /// The first less the second, which does not count for the gradient, nor at all where it is infinite.
-    Below(Place, Place),
+    /// The sum of three or more.
+    Total(Box<[Place]>),
+    /// The largest of several.
+    Largest(Box<[Place]>),
+    /// exp of the first less the second, which does not count for the gradient, nor at all where it is infinite.
+    ExpBelow(Place, Place),
     /// The first, and the second where it is finite; again it does not count for the gradient.
     Above(Place, Place),
 }
@@ -79,10 +83,7 @@ impl Writer {
         is_used[last] = true;
         for place in (0..=last).rev() {
             if is_used[place] {
-                self.operations[place].map(|other| {
-                    is_used[other] = true;
-                    other
-                });
+                self.operations[place].each(|other| is_used[other] = true);
             }
         }
         let mut places = vec![0; last + 1];
@@ -96,7 +97,7 @@ impl Writer {
 
     fn push(&mut self, operation: Operation) -> Place {
         let next = self.operations.len();
-        let place = *self.known.entry(operation).or_insert(next);
+        let place = *self.known.entry(operation.clone()).or_insert(next);
         if place == next {
             self.operations.push(operation);
         }
@@ -208,15 +209,25 @@ impl Writer {
         self.push(Operation::Max(a.min(b), a.max(b)))
     }
 
+    /// The sum of all; what is the same for all points is added once.
+    pub fn total(&mut self, terms: &[Place]) -> Place {
+        let constant = terms.iter().filter_map(|term| self.value(*term)).sum();
+        let others: Vec<Place> = terms.iter().copied().filter(|term| self.value(*term).is_none()).collect();
+        let sum = match others[..] {
+            [] => return self.constant(constant),
+            [only] => only,
+            [a, b] => self.add(a, b),
+            _ => self.push(Operation::Total(others.into())),
+        };
+        self.shift(sum, constant)
+    }
+
     /// log Σ exp, without overflow: relative to the largest.
     pub fn log_sum_exp(&mut self, terms: &[Place]) -> Place {
-        let largest = terms[1..].iter().fold(terms[0], |largest, term| self.max(largest, *term));
-        let mut sum = self.constant(0.0);
-        for term in terms {
-            let below = self.push(Operation::Below(*term, largest));
-            let weight = self.apply(Function::Exp, below);
-            sum = self.add(sum, weight);
-        }
+        let largest = self.push(Operation::Largest(terms.into()));
+        let weights: Vec<Place> =
+            terms.iter().map(|term| self.push(Operation::ExpBelow(*term, largest))).collect();
+        let sum = self.total(&weights);
         let log = self.apply(Function::Log, sum);
         self.push(Operation::Above(log, largest))
     }
@@ -230,14 +241,9 @@ pub fn is_on_the_way(operations: &[Operation]) -> Vec<bool> {
     }
     for (place, operation) in operations.iter().enumerate().rev() {
         if is_on_the_way[place] {
-            match *operation {
-                Operation::Below(a, _) | Operation::Above(a, _) => is_on_the_way[a] = true,
-                _ => {
-                    operation.map(|used| {
-                        is_on_the_way[used] = true;
-                        used
-                    });
-                }
+            match operation {
+                Operation::ExpBelow(a, _) | Operation::Above(a, _) => is_on_the_way[*a] = true,
+                _ => operation.each(|used| is_on_the_way[used] = true),
             }
         }
     }
@@ -245,14 +251,25 @@ pub fn is_on_the_way(operations: &[Operation]) -> Vec<bool> {
 }
 
 impl Operation {
+    /// All that it is an operation on.
+    fn each(&self, mut visit: impl FnMut(Place)) {
+        self.map(|place| {
+            visit(place);
+            place
+        });
+    }
+
     /// The same operation on things that stand elsewhere.
-    fn map(self, mut to: impl FnMut(Place) -> Place) -> Self {
-        match self {
-            Self::Constant(_) | Self::Coordinate(_) => self,
+    fn map(&self, mut to: impl FnMut(Place) -> Place) -> Self {
+        let mut all = |places: &[Place]| places.iter().map(|place| to(*place)).collect();
+        match *self {
+            Self::Constant(_) | Self::Coordinate(_) => self.clone(),
+            Self::Total(ref terms) => Self::Total(all(terms)),
+            Self::Largest(ref terms) => Self::Largest(all(terms)),
             Self::Shift(a, by) => Self::Shift(to(a), by),
             Self::Scale(a, by) => Self::Scale(to(a), by),
             Self::Square(a) => Self::Square(to(a)),
-            Self::Below(a, b) => Self::Below(to(a), to(b)),
+            Self::ExpBelow(a, b) => Self::ExpBelow(to(a), to(b)),
             Self::Above(a, b) => Self::Above(to(a), to(b)),
             Self::Add(a, b) => Self::Add(to(a), to(b)),
             Self::Subtract(a, b) => Self::Subtract(to(a), to(b)),
