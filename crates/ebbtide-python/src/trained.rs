@@ -182,12 +182,11 @@ impl Trained {
         let evaluated = self.with(py, |trained| {
             let target: Arc<dyn Target> = match truth {
                 None => Arc::clone(&trained.target),
-                Some(truth) => {
-                    let z = |(place, x): (usize, &f64)| match trained.settings.placing.at() {
-                        Some(at) => at.z(place % trained.target.dim(), *x) as f32,
-                        None => *x as f32,
-                    };
-                    let truth = truth.iter().enumerate().map(z).collect();
+                Some(mut truth) => {
+                    if let Some(at) = trained.settings.placing.at() {
+                        truth.chunks_exact_mut(self.dim).for_each(|point| at.to_z(point));
+                    }
+                    let truth = truth.iter().map(|z| *z as f32).collect();
                     Arc::new(Witnessed::new(Arc::clone(&trained.target), truth))
                 }
             };

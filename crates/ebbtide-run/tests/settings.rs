@@ -45,7 +45,7 @@ fn a_posterior_alone_gives_a_method_and_steps_of_its_own() {
         assert_eq!((paper.method, paper.config), (usual.method, usual.config), "{target}");
     }
     let sonar = right("target = \"sonar\"", &[]);
-    assert_eq!((sonar.method, sonar.steps()), (Some(Method::PisVariance), 20));
+    assert_eq!((sonar.method, sonar.steps()), (Some(Method::PisVariance), 10));
     let asked = right("target = \"sonar\"\nmethod = \"tb-tb\"\nsteps = 5", &[]);
     assert_eq!((asked.method, asked.steps()), (Some(Method::TbTb), 5));
 }
@@ -123,6 +123,10 @@ fn places_are_given_by_hand_or_found() {
             "placement.scale is a list, but must be a list of 2 numbers",
         ),
         (
+            &["placement.by=hand", "placement.factor=[1, 0.5, 0]"],
+            "placement.factor is a list, but must be the 3 numbers of a lower triangle, those on the diagonal above 0",
+        ),
+        (
             &["placement.by=hand", "placement.scale=[1, 0]"],
             "must be a list of finite numbers, scales above 0",
         ),
@@ -171,6 +175,7 @@ fn every_setting_can_be_set_by_an_argument() {
             "placement.by=hand",
             "placement.location=[1, -2]",
             "placement.scale=[0.5, 3]",
+            "placement.factor=[1, 0.6, 0.8]",
             "generation.objective=var-grad",
             "generation.variance=learned",
             "generation.variance-bound=3",
@@ -238,6 +243,7 @@ fn every_setting_can_be_set_by_an_argument() {
     assert_eq!(settings.config.grid, Grid::Given(vec![0.0, 0.25, 1.0]));
     assert_eq!(settings.config.iterations, 1000);
     assert_eq!(settings.placing.at().expect("a place").scale(), [0.5, 3.0]);
+    assert_eq!(settings.placing.at().expect("a place").factor(), [1.0, 0.6, 0.8]);
     assert_eq!(settings.config.generation_variance, GenerationVariance::Learned { bound: 3.0 });
     let multiplier = Multiplier::Exponential { bound: 2.0 };
     assert_eq!(settings.config.destruction, Corrections::Learned { bound: 0.5, multiplier });

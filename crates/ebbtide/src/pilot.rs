@@ -28,9 +28,9 @@ impl PilotOptions {
 /// What was found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pilot {
-    /// Coordinates in which the density is about 0 ± 1.
+    /// Coordinates in which the density is about 0 ± 1, and of which none goes with another.
     pub placement: Placement,
-    /// log Z, roughly: as if the density were a Gaussian of its own width in each coordinate.
+    /// log Z, roughly: as if the density were a Gaussian of its own width.
     pub log_z: f64,
     /// Whether the last rounds agreed on it.
     pub settled: bool,
@@ -61,6 +61,14 @@ const OFF: f64 = 0.5;
 const WIDER: f64 = 1.6;
 /// How often a point is pulled back to where there is something.
 const PULLS: usize = 40;
+/// Sweeps of a round that are looked at, at most: neighbours say the same.
+const LOOKS: usize = 60;
+/// Rounds that are looked at together once all is quiet, to see which coordinates go together.
+const SURVEY: usize = 4;
+/// Correlations that are worth other coordinates: in a crowd, chance alone makes smaller ones.
+const CORRELATED: f64 = 0.3;
+/// Beyond so many coordinates there are too many correlations to know.
+const LARGEST_FACTOR: usize = 256;
 /// Powers of ten that the first crowd's spread covers, on either side.
 const DECADES: f64 = 2.0;
 
@@ -82,25 +90,36 @@ pub fn find(density: &dyn Placeable, options: &PilotOptions) -> Result<Pilot, Pi
     let mut crowd = Crowd::new(dim, options.seed);
     let mut target = density.placed(&placement)?;
     crowd.look(&*target)?;
-    let (mut quiet, mut evaluations, mut log_z) = (0, 0, 0.0);
-    for _ in 0..ROUNDS {
-        let found = crowd.round(&*target)?;
-        evaluations = crowd.evaluations;
-        // The mean of the log density, and the entropy of a Gaussian.
-        log_z = crowd.height + found.log_volume() + 0.5 * dim as f64 * (2.0 * PI * E).ln();
+    let (mut quiet, mut rounds) = (0, 0);
+    let mut found = loop {
+        let found = crowd.survey(&*target, 1)?.placement()?;
         let agrees = found.location().iter().all(|location| location.abs() < OFF)
             && found.scale().iter().all(|scale| (WIDER.recip()..WIDER).contains(scale))
             && !crowd.is_climbing;
-        quiet = if agrees { quiet + 1 } else { 0 };
-        placement = placement.then(&found);
-        if quiet >= QUIET {
-            break;
+        (quiet, rounds) = (if agrees { quiet + 1 } else { 0 }, rounds + 1);
+        if quiet == QUIET || rounds == ROUNDS {
+            break found;
         }
+        placement = placement.then(&found);
         target = density.placed(&placement)?;
         crowd.moved_to(&found);
         crowd.look(&*target)?;
+    };
+    let settled = quiet == QUIET;
+    if settled && (2..=LARGEST_FACTOR).contains(&dim) {
+        let mut seen = crowd.survey(&*target, SURVEY)?;
+        found = seen.placement()?;
+        let correlations = seen.correlations();
+        let is_worth_it =
+            |(place, number): (usize, &f64)| place / dim != place % dim && number.abs() > CORRELATED;
+        if correlations.iter().enumerate().any(is_worth_it) {
+            // Where one coordinate is a function of others there is no factor, and each is on its own.
+            found = found.clone().with_correlations(&correlations).unwrap_or(found);
+        }
     }
-    Ok(Pilot { placement, log_z, settled: quiet >= QUIET, evaluations })
+    // The mean of the log density, and the entropy of a Gaussian.
+    let log_z = crowd.height + found.log_volume() + 0.5 * dim as f64 * (2.0 * PI * E).ln();
+    Ok(Pilot { placement: placement.then(&found), log_z, settled, evaluations: crowd.evaluations })
 }
 
 /// Points that move along the differences between each other.
@@ -180,28 +199,34 @@ impl Crowd {
         target::evaluate(target, &self.asked, &mut self.answered)
     }
 
-    /// Moves all points many times; the place and width of where they were in the second half.
-    fn round(&mut self, target: &dyn Target) -> Result<Placement, PilotError> {
-        let mut seen: Vec<Vec<f64>> = vec![Vec::new(); self.dim];
+    /// Some rounds: where points were in the second half of each.
+    fn survey(&mut self, target: &dyn Target, rounds: usize) -> Result<Seen, PilotError> {
+        let mut seen = Seen { columns: vec![Vec::new(); self.dim] };
+        for _ in 0..rounds {
+            self.round(target, &mut seen)?;
+        }
+        Ok(seen)
+    }
+
+    /// Moves all points many times.
+    fn round(&mut self, target: &dyn Target, seen: &mut Seen) -> Result<(), PilotError> {
         let mut heights = [0.0; 2];
         let sweeps = SWEEPS + MORE_SWEEPS * self.dim;
+        let apart = (sweeps / 2).div_ceil(LOOKS);
         for sweep in 0..sweeps {
             let half = self.count() / 2;
             self.sweep(target, 0..half, half)?;
             self.sweep(target, half..self.count(), 0)?;
             let late = usize::from(sweep >= sweeps / 2);
             heights[late] += median(&mut self.log_density.clone()) / (sweeps / 2) as f64;
-            if late == 1 {
-                for point in self.points.chunks_exact(self.dim) {
-                    seen.iter_mut().zip(point).for_each(|(seen, x)| seen.push(*x));
-                }
+            if late == 1 && sweep % apart == 0 {
+                seen.look(&self.points);
             }
         }
         // In equilibrium the median goes up and down by much less than this.
         self.height = heights[1];
         self.is_climbing = heights[1] - heights[0] > 0.5 * (self.dim as f64).sqrt();
-        let (location, scale) = seen.iter_mut().map(|seen| place_and_width(seen)).unzip();
-        Placement::new(location, scale).map_err(|error| TargetError::failed(error).into())
+        Ok(())
     }
 
     /// Moves some of the points along differences between the others.
@@ -247,9 +272,7 @@ impl Crowd {
     /// Takes over other coordinates.
     fn moved_to(&mut self, placement: &Placement) {
         for point in self.points.chunks_exact_mut(self.dim) {
-            for (coordinate, x) in point.iter_mut().enumerate() {
-                *x = placement.z(coordinate, *x);
-            }
+            placement.to_z(point);
         }
     }
 }
@@ -259,14 +282,60 @@ fn median(values: &mut [f64]) -> f64 {
     *values.select_nth_unstable_by(middle, f64::total_cmp).1
 }
 
-/// Mean and deviation, of which one in a hundred on either side counts only as far as the next: heavy tails would have the say otherwise.
+/// Where points were, coordinate by coordinate.
+struct Seen {
+    columns: Vec<Vec<f64>>,
+}
+
+impl Seen {
+    fn look(&mut self, points: &[f64]) {
+        for point in points.chunks_exact(self.columns.len()) {
+            self.columns.iter_mut().zip(point).for_each(|(column, x)| column.push(*x));
+        }
+    }
+
+    /// Place and width. One in a hundred on either side counts only as far as the next, here and from now on: heavy tails would have the
+    /// say otherwise.
+    fn placement(&mut self) -> Result<Placement, TargetError> {
+        let (location, scale) = self.columns.iter_mut().map(|column| place_and_width(column)).unzip();
+        Placement::new(location, scale).map_err(TargetError::failed)
+    }
+
+    /// Of every coordinate with every other, by rows.
+    fn correlations(&self) -> Vec<f64> {
+        let dim = self.columns.len();
+        let standard: Vec<Vec<f64>> = self.columns.iter().map(|column| standardised(column)).collect();
+        let mut correlations = vec![1.0; dim * dim];
+        for i in 0..dim {
+            for j in 0..i {
+                let sum: f64 = standard[i].iter().zip(&standard[j]).map(|(a, b)| a * b).sum();
+                let correlation = sum / standard[i].len() as f64;
+                (correlations[i * dim + j], correlations[j * dim + i]) = (correlation, correlation);
+            }
+        }
+        correlations
+    }
+}
+
+/// Clips values to all but one in a hundred on either side; their mean and deviation.
 fn place_and_width(values: &mut [f64]) -> (f64, f64) {
-    values.sort_unstable_by(f64::total_cmp);
-    let (low, high) = (values[values.len() / 100], values[values.len() - 1 - values.len() / 100]);
-    let n = values.len() as f64;
-    let clipped = || values.iter().map(|value| value.clamp(low, high));
-    let mean = clipped().sum::<f64>() / n;
-    let deviation = (clipped().map(|value| (value - mean).powi(2)).sum::<f64>() / n).sqrt();
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let (low, high) = (sorted[sorted.len() / 100], sorted[sorted.len() - 1 - sorted.len() / 100]);
+    values.iter_mut().for_each(|value| *value = value.clamp(low, high));
+    let (mean, deviation) = mean_and_deviation(values);
     // A crowd in one spot is as narrow as numbers allow.
     (mean, deviation.max(1e-6 * mean.abs()).max(1e-30))
+}
+
+fn mean_and_deviation(values: &[f64]) -> (f64, f64) {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    (mean, (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / n).sqrt())
+}
+
+/// Values as 0 ± 1, or all 0 if they are all the same.
+fn standardised(values: &[f64]) -> Vec<f64> {
+    let (mean, deviation) = mean_and_deviation(values);
+    values.iter().map(|value| (value - mean) / deviation.max(1e-300)).collect()
 }

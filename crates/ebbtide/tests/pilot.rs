@@ -61,6 +61,47 @@ fn log_z_is_seen_roughly() {
 }
 
 #[test]
+fn coordinates_that_go_together_are_taken_apart() {
+    // A walk: each coordinate is the one before and a little more. In z, its own precision matrix should be about the identity.
+    for (dim, seed) in [(3, 0), (3, 1), (12, 0), (30, 0)] {
+        let walk = formula("-0.5*(x0 - 5)^2 - 0.5*sum(i, 1, dim-1, ((x[i] - x[i-1])/0.2)^2)", dim);
+        let pilot = found(&walk, seed);
+        assert_eq!(pilot.placement.factor().len(), dim * (dim + 1) / 2);
+        // Independent draws of the walk are 0 ± 1 in z, and independent there.
+        let mut stream = Address::new(seed, Purpose::ExactDraw, 0).stream(0);
+        let draws: Vec<Vec<f64>> = (0..4000)
+            .map(|_| {
+                let mut x = 5.0 + stream.normal_f64();
+                let mut walk = vec![x];
+                walk.extend((1..dim).map(|_| {
+                    x += 0.2 * stream.normal_f64();
+                    x
+                }));
+                pilot.placement.to_z(&mut walk);
+                walk
+            })
+            .collect();
+        for i in 0..dim {
+            for j in 0..=i {
+                let second = draws.iter().map(|z| z[i] * z[j]).sum::<f64>() / draws.len() as f64;
+                let expected = if i == j { 1.0 } else { 0.0 };
+                assert!((second - expected).abs() < 0.6, "{dim} coordinates, {i} with {j}: {second}");
+            }
+        }
+        let log_z = 0.5 * dim as f64 * (2.0 * PI).ln() + (dim as f64 - 1.0) * 0.2f64.ln();
+        assert!((pilot.log_z - log_z).abs() < 0.3 + 0.05 * dim as f64, "{} and {log_z}", pilot.log_z);
+    }
+}
+
+#[test]
+fn coordinates_that_do_not_are_left_alone() {
+    for (text, dim) in [("sum(-0.5*((x - i)/(i + 1))^2)", 8), ("-(x0^2 - 4)^2 - 0.5*x1^2", 2)] {
+        let pilot = found(&formula(text, dim), 0);
+        assert!(pilot.placement.factor().is_empty(), "{text}: {pilot:?}");
+    }
+}
+
+#[test]
 fn many_dimensions_are_found_too() {
     let text = "sum(-0.5*((x - 10*i)/(i + 1))^2)";
     let truth: Vec<(f64, f64)> = (0..32).map(|i| (10.0 * f64::from(i), f64::from(i) + 1.0)).collect();
@@ -117,6 +158,49 @@ fn a_placement_changes_coordinates_and_nothing_else() {
     for (draw, z) in draws.chunks(2).zip(moved.chunks(2)) {
         assert_eq!(modes.mode_of(z), named.modes().expect("modes").mode_of(draw));
     }
+}
+
+#[test]
+fn a_factor_changes_coordinates_and_nothing_else() {
+    let placement = Placement::new(vec![3.0, -1.0, 0.5], vec![2.0, 0.25, 1.5])
+        .and_then(|placement| placement.with_correlations(&[1.0, 0.8, -0.3, 0.8, 1.0, 0.1, -0.3, 0.1, 1.0]))
+        .expect("a placement");
+    let text = "-0.5*(x0 - 3)^2 - x1^4 + sin(x0*x1) - 0.5*(x2 - x0)^2";
+    let own = formula(text, 3);
+    let whole: Arc<dyn Target> = Arc::new(own.clone());
+    let z = [0.5_f32, -2.0, 1.25];
+    let mut x = z.map(f64::from);
+    placement.to_x(&mut x);
+    let mut back = x;
+    placement.to_z(&mut back);
+    assert!(back.iter().zip(&z).all(|(back, z)| (back - f64::from(*z)).abs() < 1e-12), "{back:?}");
+    let volume =
+        (2.0 * 0.25 * 1.5f64).ln() + 0.5 * (1.0 - 0.64 - 0.09 - 0.01 + 2.0 * 0.8 * -0.3 * 0.1f64).ln();
+    assert!((placement.log_volume() - volume).abs() < 1e-12);
+    let value = |x: &[f64]| {
+        let [a, b, c] = [x[0], x[1], x[2]];
+        -0.5 * (a - 3.0).powi(2) - b.powi(4) + (a * b).sin() - 0.5 * (c - a).powi(2)
+    };
+    for density in [&own as &dyn Placeable, &whole] {
+        let placed = density.placed(&placement).expect("moved");
+        let (mut out, mut slopes) = ([0.0], [0.0; 3]);
+        let differentiable = placed.differentiable().expect("slopes");
+        differentiable.log_density_and_gradient(&z, &mut out, &mut slopes).expect("values");
+        assert!((out[0] - value(&x) - volume).abs() < 1e-5, "{out:?}");
+        for coordinate in 0..3 {
+            let at = |step: f64| {
+                let mut moved = z.map(f64::from);
+                moved[coordinate] += step;
+                placement.to_x(&mut moved);
+                value(&moved)
+            };
+            let slope = (at(1e-5) - at(-1e-5)) / 2e-5;
+            assert!((slope - f64::from(slopes[coordinate])).abs() < 1e-4 * (1.0 + slope.abs()), "{slopes:?}");
+        }
+    }
+    assert!(placement.clone().with_factor(vec![1.0, 0.0]).is_err());
+    assert!(placement.clone().with_factor(vec![1.0, 0.5, 0.0, 0.0, 0.0, 1.0]).is_err());
+    assert!(placement.with_correlations(&[1.0, 2.0, 0.0, 2.0, 1.0, 0.0, 0.0, 0.0, 1.0]).is_err());
 }
 
 #[test]

@@ -178,7 +178,11 @@ impl Run {
         let figures = Figures::from(&self.measure(0, false)?.bounds);
         self.progress.best.begin(&figures);
         self.progress.evaluated = Some((0, figures));
-        let record = Record { figures: Some(figures), ..Record::default() };
+        let record = Record {
+            figures: Some(figures),
+            log_z_learned: self.settings.config.optimisation.log_z_start,
+            ..Record::default()
+        };
         Ok(self.record(&record, observer)?)
     }
 
@@ -292,8 +296,10 @@ fn words(pilot: &Pilot) -> String {
     let first: Vec<String> = location.iter().zip(scale).take(4).map(place).collect();
     let more = if location.len() > first.len() { ", …" } else { "" };
     let settled = if pilot.settled { "" } else { "; it did not settle, so this may be far off" };
+    let apart =
+        if pilot.placement.factor().is_empty() { "" } else { "; what is correlated is learned apart" };
     format!(
-        "the pilot found the density at x = ({}{more}) in {} evaluations{settled}",
+        "the pilot found the density at x = ({}{more}) in {} evaluations{apart}{settled}",
         first.join(", "),
         thousands(pilot.evaluations)
     )

@@ -28,12 +28,12 @@ enum Way {
 }
 
 /// All settings that say it.
-pub const KEYS: [&str; 3] = ["placement.by", "placement.location", "placement.scale"];
+pub const KEYS: [&str; 4] = ["placement.by", "placement.location", "placement.scale", "placement.factor"];
 
 /// Which of them.
 pub(super) const BY: Setting = Setting::new(
     KEYS[0],
-    "In which coordinates the density is learned: in its own (\"none\"), or in others, z with x = location + scale · z, in which it is about 0 ± 1. A \"pilot\" looks for them \
+    "In which coordinates the density is learned: in its own (\"none\"), or in others, z with x = location + scale · F z, in which it is about 0 ± 1. A \"pilot\" looks for them \
          before the training begins (a run's own file has what it found), or they are given by \"hand\".",
     |s, v| {
         s.placing = match (v.choice(WAYS)?, std::mem::take(&mut s.placing)) {
@@ -53,7 +53,10 @@ pub(super) const LOCATION: Setting = Setting::new(
     "Where the density is: a number for each coordinate.",
     |s, v| {
         let dim = s.target.dim();
-        s.placing.change(|at| Ok(Placement::new(numbers(v, dim)?, at.scale().to_vec())))
+        s.placing.change(|at| {
+            let moved = Placement::new(numbers(v, dim)?, at.scale().to_vec());
+            Ok(moved.and_then(|moved| moved.with_factor(at.factor().to_vec())))
+        })
     },
     |s| list(s.placing.at().map(Placement::location)),
 )
@@ -65,9 +68,26 @@ pub(super) const SCALE: Setting = Setting::new(
     "How wide it is: a number above 0 for each coordinate.",
     |s, v| {
         let dim = s.target.dim();
-        s.placing.change(|at| Ok(Placement::new(at.location().to_vec(), numbers(v, dim)?)))
+        s.placing.change(|at| {
+            let scaled = Placement::new(at.location().to_vec(), numbers(v, dim)?);
+            Ok(scaled.and_then(|scaled| scaled.with_factor(at.factor().to_vec())))
+        })
     },
     |s| list(s.placing.at().map(Placement::scale)),
+)
+.idle_if(not_by_hand);
+
+/// Which coordinates go together, if by hand.
+pub(super) const FACTOR: Setting = Setting::new(
+    KEYS[3],
+    "F, by which coordinates go together: the lower triangle of the Cholesky factor of their correlations, by rows, the diagonal with it. [] if none goes with another.",
+    |s, v| {
+        s.placing.change(|at| {
+            let factor = v.numbers().ok_or_else(|| Mismatch { wanted: "a list of numbers".to_owned(), nearest: None })?;
+            Ok(at.clone().with_factor(factor))
+        })
+    },
+    |s| list(s.placing.at().map(Placement::factor)),
 )
 .idle_if(not_by_hand);
 
@@ -75,14 +95,20 @@ fn not_by_hand(settings: &super::Settings) -> Option<&'static str> {
     settings.placing.at().is_none().then_some("placement.by is not \"hand\"")
 }
 
+/// What would have been a placement.
+fn wanted(error: &PlacementError) -> String {
+    match error {
+        PlacementError::Factor { dim } => {
+            format!("the {} numbers of a lower triangle, those on the diagonal above 0", dim * (dim + 1) / 2)
+        }
+        _ => "a list of finite numbers, scales above 0".to_owned(),
+    }
+}
+
 /// A number for each coordinate.
 fn numbers(value: &Value, dim: usize) -> Result<Vec<f64>, Mismatch> {
-    let numbers: Option<Vec<f64>> = match value {
-        Value::List(values) => values.iter().map(|(value, _)| value.number().ok()).collect(),
-        _ => None,
-    };
     let wanted = format!("a list of {dim} numbers, one for each coordinate");
-    numbers.filter(|numbers| numbers.len() == dim).ok_or(Mismatch { wanted, nearest: None })
+    value.numbers().filter(|numbers| numbers.len() == dim).ok_or(Mismatch { wanted, nearest: None })
 }
 
 fn list(numbers: Option<&[f64]>) -> String {
@@ -111,8 +137,8 @@ impl Placing {
         to: impl FnOnce(&Placement) -> Result<Result<Placement, PlacementError>, Mismatch>,
     ) -> Result<(), Mismatch> {
         if let Self::At(placement) = self {
-            let wanted = "a list of finite numbers, scales above 0".to_owned();
-            *placement = to(placement)?.map_err(|_| Mismatch { wanted, nearest: None })?;
+            *placement =
+                to(placement)?.map_err(|error| Mismatch { wanted: wanted(&error), nearest: None })?;
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use ebbtide::train::{Arrangement, ExplorationForm, LocalSearch};
 use super::Settings;
 use super::choices::*;
 use super::idle::{fixed_destruction, no_exploration, no_log_z, no_replay, no_search};
-use super::placing::{BY, LOCATION, SCALE};
+use super::placing::{BY, FACTOR, LOCATION, SCALE};
 use super::setting::{Setting, float, name, quoted, set, single, single_or_off};
 use super::value::{Mismatch, Value};
 
@@ -93,6 +93,7 @@ pub const SETTINGS: &[Setting] = &[
     BY,
     LOCATION,
     SCALE,
+    FACTOR,
     Setting::new(
         "generation.objective",
         "How the generation process learns: \"trajectory-balance\", \"var-grad\" or \"reverse-kl\".",

@@ -77,6 +77,14 @@ impl Value {
         }
     }
 
+    /// Numbers in a list.
+    pub fn numbers(&self) -> Option<Vec<f64>> {
+        match self {
+            Value::List(values) => values.iter().map(|(value, _)| value.number().ok()).collect(),
+            _ => None,
+        }
+    }
+
     /// Text.
     pub fn text(&self) -> Result<&str, Mismatch> {
         match self {

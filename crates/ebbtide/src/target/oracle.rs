@@ -74,8 +74,9 @@ impl Consulted {
 
     /// Points in the density's own coordinates.
     fn x(&self, points: &[f32]) -> Vec<f64> {
-        let places = (0..self.placement.dim()).cycle();
-        points.iter().zip(places).map(|(z, coordinate)| self.placement.x(coordinate, f64::from(*z))).collect()
+        let mut x: Vec<f64> = points.iter().map(|z| f64::from(*z)).collect();
+        x.chunks_exact_mut(self.placement.dim()).for_each(|point| self.placement.to_x(point));
+        x
     }
 
     fn add_volume(&self, out: &mut [f64]) {
@@ -127,10 +128,8 @@ impl Differentiable for Consulted {
         let mut slopes = vec![f64::NAN; gradient.len()];
         self.oracle.log_density_and_gradient(self.x(points), out, &mut slopes)?;
         self.add_volume(out);
-        let scales = self.placement.scale().iter().cycle();
-        for ((slope, own), scale) in gradient.iter_mut().zip(slopes).zip(scales) {
-            *slope = saturate(own * scale);
-        }
+        slopes.chunks_exact_mut(self.placement.dim()).for_each(|slope| self.placement.to_slope(slope));
+        gradient.iter_mut().zip(slopes).for_each(|(slope, own)| *slope = saturate(own));
         self.placement.check(points, out, gradient)
     }
 }

@@ -2,14 +2,18 @@
 
 use std::sync::Arc;
 
+use super::cholesky::factorise;
 use super::{Differentiable, Drawable, Modes, NOWHERE, Target, TargetError, check_shape, saturate};
 use crate::stream::Address;
 
-/// x = location + scale · z, each coordinate for itself.
+/// x = location + scale · F z, where scale goes coordinate by coordinate, and F is lower triangular: the Cholesky factor of how
+/// coordinates are correlated, or the identity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Placement {
     location: Vec<f64>,
     scale: Vec<f64>,
+    /// Rows of F, 1 + 2 + … + dim numbers; empty for the identity.
+    factor: Vec<f64>,
 }
 
 /// Why a placement is none.
@@ -40,6 +44,26 @@ pub enum PlacementError {
         /// Its scale.
         scale: f64,
     },
+    /// A factor that is not dim rows of a lower triangle, all finite and above 0 on the diagonal.
+    #[error(
+        "a factor of {dim} coordinates is a lower triangle of {} finite numbers by rows, those on the diagonal above 0",
+        triangle(*.dim)
+    )]
+    Factor {
+        /// Coordinates of the target.
+        dim: usize,
+    },
+    /// Correlations that cannot be.
+    #[error("what is given as correlations of {dim} coordinates is not symmetric and positive definite")]
+    Correlation {
+        /// Coordinates of the target.
+        dim: usize,
+    },
+}
+
+/// Numbers in a lower triangle.
+fn triangle(dim: usize) -> usize {
+    dim * (dim + 1) / 2
 }
 
 impl Placement {
@@ -54,12 +78,32 @@ impl Placement {
                 return Err(PlacementError::Number { coordinate, location, scale });
             }
         }
-        Ok(Self { location, scale })
+        Ok(Self { location, scale, factor: Vec::new() })
+    }
+
+    /// With another factor: a lower triangle by rows, or nothing for the identity.
+    pub fn with_factor(self, factor: Vec<f64>) -> Result<Self, PlacementError> {
+        let dim = self.dim();
+        let is_usable = factor.is_empty()
+            || factor.len() == triangle(dim)
+                && factor.iter().all(|number| number.is_finite())
+                && (0..dim)
+                    .all(|row| factor[triangle(row) + row].is_normal() && factor[triangle(row) + row] > 0.0);
+        if is_usable { Ok(Self { factor, ..self }) } else { Err(PlacementError::Factor { dim }) }
+    }
+
+    /// With the factor of these correlations, dim × dim by rows.
+    pub fn with_correlations(self, correlations: &[f64]) -> Result<Self, PlacementError> {
+        let dim = self.dim();
+        let factor =
+            Some(correlations).filter(|all| all.len() == dim * dim).and_then(|all| factorise(dim, all));
+        let Some(factor) = factor else { return Err(PlacementError::Correlation { dim }) };
+        self.with_factor((0..dim).flat_map(|row| factor[row * dim..][..=row].to_vec()).collect())
     }
 
     /// z is x.
     pub fn identity(dim: usize) -> Self {
-        Self { location: vec![0.0; dim], scale: vec![1.0; dim] }
+        Self { location: vec![0.0; dim], scale: vec![1.0; dim], factor: Vec::new() }
     }
 
     /// Number of coordinates.
@@ -77,27 +121,69 @@ impl Placement {
         &self.scale
     }
 
+    /// The rows of F, one number more each; empty for the identity.
+    pub fn factor(&self) -> &[f64] {
+        &self.factor
+    }
+
+    /// A row of F up to its diagonal, if F is not the identity.
+    pub(super) fn row(&self, row: usize) -> Option<&[f64]> {
+        self.factor.get(triangle(row)..triangle(row + 1))
+    }
+
     /// log |dx/dz|, by which the log density of z is larger than that of x.
     pub fn log_volume(&self) -> f64 {
-        self.scale.iter().map(|scale| scale.ln()).sum()
+        let diagonal = (0..self.dim()).filter_map(|row| self.row(row)?.last());
+        self.scale.iter().chain(diagonal).map(|width| width.ln()).sum()
     }
 
-    /// x of one coordinate.
-    pub fn x(&self, coordinate: usize, z: f64) -> f64 {
-        self.location[coordinate] + self.scale[coordinate] * z
+    /// One point from z to x, in place.
+    pub fn to_x(&self, point: &mut [f64]) {
+        // From the last on: a coordinate needs those before it as they were.
+        for coordinate in (0..self.dim()).rev() {
+            if let Some(row) = self.row(coordinate) {
+                point[coordinate] = row.iter().zip(&*point).map(|(factor, z)| factor * z).sum();
+            }
+            point[coordinate] = self.location[coordinate] + self.scale[coordinate] * point[coordinate];
+        }
     }
 
-    /// z of one coordinate.
-    pub fn z(&self, coordinate: usize, x: f64) -> f64 {
-        (x - self.location[coordinate]) / self.scale[coordinate]
+    /// One point from x to z, in place.
+    pub fn to_z(&self, point: &mut [f64]) {
+        for coordinate in 0..self.dim() {
+            let (before, rest) = point.split_at_mut(coordinate);
+            rest[0] = (rest[0] - self.location[coordinate]) / self.scale[coordinate];
+            if let Some((diagonal, row)) = self.row(coordinate).and_then(<[f64]>::split_last) {
+                let known: f64 = row.iter().zip(before).map(|(factor, z)| factor * *z).sum();
+                rest[0] = (rest[0] - known) / diagonal;
+            }
+        }
+    }
+
+    /// A gradient with respect to x to that with respect to z, in place.
+    pub fn to_slope(&self, gradient: &mut [f64]) {
+        gradient.iter_mut().zip(&self.scale).for_each(|(slope, scale)| *slope *= scale);
+        if !self.factor.is_empty() {
+            for column in 0..self.dim() {
+                let below =
+                    (column..self.dim()).map(|row| self.factor[triangle(row) + column] * gradient[row]);
+                gradient[column] = below.sum();
+            }
+        }
     }
 
     /// Points (n × dim by rows) from z to x, in place.
     pub fn apply(&self, points: &mut [f32]) {
+        self.each(points, Self::to_x);
+    }
+
+    /// Changes points, or their gradients, in double precision.
+    fn each(&self, points: &mut [f32], change: fn(&Self, &mut [f64])) {
+        let mut room = vec![0.0; self.dim()];
         for point in points.chunks_exact_mut(self.dim()) {
-            for (coordinate, value) in point.iter_mut().enumerate() {
-                *value = saturate(self.x(coordinate, f64::from(*value)));
-            }
+            room.iter_mut().zip(&*point).for_each(|(room, value)| *room = f64::from(*value));
+            change(self, &mut room);
+            point.iter_mut().zip(&room).for_each(|(value, room)| *value = saturate(*room));
         }
     }
 
@@ -124,9 +210,35 @@ impl Placement {
 
     /// This placement, and within its coordinates another one.
     pub(crate) fn then(&self, inner: &Self) -> Self {
-        let location = (0..self.dim()).map(|coordinate| self.x(coordinate, inner.location[coordinate]));
-        let scale = self.scale.iter().zip(&inner.scale).map(|(outer, inner)| outer * inner);
-        Self { location: location.collect(), scale: scale.collect() }
+        let dim = self.dim();
+        let mut location = inner.location.clone();
+        self.to_x(&mut location);
+        if self.factor.is_empty() && inner.factor.is_empty() {
+            let scale = self.scale.iter().zip(&inner.scale).map(|(outer, inner)| outer * inner).collect();
+            return Self { location, scale, factor: Vec::new() };
+        }
+        // Column by column, where a unit of z goes; then rows of length 1, and their lengths belong to the scale.
+        let (mut scale, mut factor) = (self.scale.clone(), vec![0.0; triangle(dim)]);
+        let (outer, inner) = (self.centred(), inner.centred());
+        for column in 0..dim {
+            let mut unit = vec![0.0; dim];
+            unit[column] = 1.0;
+            inner.to_x(&mut unit);
+            outer.to_x(&mut unit);
+            (column..dim).for_each(|row| factor[triangle(row) + column] = unit[row] / self.scale[row]);
+        }
+        for row in 0..dim {
+            let row_of = &mut factor[triangle(row)..triangle(row + 1)];
+            let length = row_of.iter().map(|number| number * number).sum::<f64>().sqrt();
+            row_of.iter_mut().for_each(|number| *number /= length);
+            scale[row] *= length;
+        }
+        Self { location, scale, factor }
+    }
+
+    /// The same around the origin.
+    fn centred(&self) -> Self {
+        Self { location: vec![0.0; self.dim()], ..self.clone() }
     }
 }
 
@@ -135,7 +247,7 @@ pub trait Placeable {
     /// Number of coordinates.
     fn dim(&self) -> usize;
 
-    /// The density of z, where x = location + scale · z has this one. Its integral is the same.
+    /// The density of z, where x = location + scale · F z has this one. Its integral is the same.
     fn placed(&self, placement: &Placement) -> Result<Arc<dyn Target>, TargetError>;
 }
 
@@ -211,11 +323,7 @@ impl Differentiable for Placed {
         inner.log_density_and_gradient(&self.x(points), out, gradient)?;
         let volume = self.placement.log_volume();
         out.iter_mut().for_each(|value| *value += volume);
-        for slope in gradient.chunks_exact_mut(self.dim()) {
-            for (slope, scale) in slope.iter_mut().zip(self.placement.scale()) {
-                *slope = saturate(f64::from(*slope) * scale);
-            }
-        }
+        self.placement.each(gradient, Placement::to_slope);
         self.placement.check(points, out, gradient)
     }
 }
@@ -224,11 +332,7 @@ impl Drawable for Placed {
     fn draw(&self, address: Address, points: &mut [f32]) -> Result<(), TargetError> {
         let inner = self.inner.drawable().ok_or_else(|| TargetError::failed("it has no exact draws"))?;
         inner.draw(address, points)?;
-        for point in points.chunks_exact_mut(self.dim()) {
-            for (coordinate, value) in point.iter_mut().enumerate() {
-                *value = saturate(self.placement.z(coordinate, f64::from(*value)));
-            }
-        }
+        self.placement.each(points, Placement::to_z);
         Ok(())
     }
 }
@@ -240,5 +344,33 @@ impl Modes for Placed {
 
     fn mode_of(&self, point: &[f32]) -> Option<usize> {
         self.inner.modes()?.mode_of(&self.x(point))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_placement_in_another_is_both_in_turn() {
+        let placement = |location: f64, scale: f64, factor: &[f64]| {
+            let placed =
+                Placement::new(vec![location, -location], vec![scale, 2.0 * scale]).expect("a placement");
+            placed.with_factor(factor.to_vec()).expect("a factor")
+        };
+        let (plain, sheared) = (placement(1.0, 0.5, &[]), placement(-3.0, 2.0, &[1.0, 0.6, 0.8]));
+        for (outer, inner) in [(&plain, &sheared), (&sheared, &plain), (&sheared, &sheared), (&plain, &plain)]
+        {
+            let both = outer.then(inner);
+            let (mut in_turn, mut at_once) = ([0.7, -1.3], [0.7, -1.3]);
+            inner.to_x(&mut in_turn);
+            outer.to_x(&mut in_turn);
+            both.to_x(&mut at_once);
+            assert!(
+                in_turn.iter().zip(&at_once).all(|(a, b)| (a - b).abs() < 1e-12),
+                "{in_turn:?} {at_once:?}"
+            );
+            assert!((both.log_volume() - outer.log_volume() - inner.log_volume()).abs() < 1e-12);
+        }
     }
 }

@@ -153,14 +153,26 @@ impl<'a> Lowering<'a> {
         Ok(self.x(index as usize))
     }
 
-    /// location + scale · z.
+    /// location + scale · F z.
     fn x(&mut self, index: usize) -> Place {
         let (location, scale) = (self.placement.location()[index], self.placement.scale()[index]);
-        let z = self.writer.coordinate(index);
+        let z = match self.placement.row(index) {
+            None => self.writer.coordinate(index),
+            Some(row) => {
+                let terms: Vec<Place> =
+                    row.iter().enumerate().map(|(other, factor)| self.scaled(other, *factor)).collect();
+                self.writer.total(&terms)
+            }
+        };
         let scale = self.writer.constant(scale);
         let scaled = self.writer.multiply(z, scale);
         let location = self.writer.constant(location);
         self.writer.add(scaled, location)
+    }
+
+    fn scaled(&mut self, index: usize, by: f64) -> Place {
+        let (z, by) = (self.writer.coordinate(index), self.writer.constant(by));
+        self.writer.multiply(z, by)
     }
 
     /// A whole number that is the same for all points.
