@@ -8,6 +8,7 @@ mod formula;
 mod funnel;
 mod gmm;
 mod lanes;
+mod latent;
 mod manywell;
 mod mixture;
 mod named;
@@ -20,6 +21,7 @@ pub(crate) use checked::{NOWHERE, check_log_density, evaluate, evaluate_with_gra
 pub use formula::{Formula, FormulaError, FormulaProblem};
 pub use funnel::{Funnel, FunnelError};
 pub use gmm::Gmm40Deviation;
+pub use latent::Latent;
 pub use manywell::{Manywell, ManywellError};
 pub use mixture::{Mixture, MixtureError};
 pub use named::{NamedTarget, UnknownTarget};
@@ -86,6 +88,11 @@ pub trait Target: Send + Sync {
 
     /// The modes, where they are known.
     fn modes(&self) -> Option<&dyn Modes> {
+        None
+    }
+
+    /// What its points are decoded into, where they are latents of something else.
+    fn latent(&self) -> Option<&dyn Latent> {
         None
     }
 }
