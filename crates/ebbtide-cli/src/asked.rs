@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use ebbtide::objective::Method;
 use ebbtide::target::NamedTarget;
+use ebbtide_onnx::Engine;
 use ebbtide_run::durable::FileError;
 use ebbtide_run::settings::{Draft, Preset, SETTINGS, Settings, Strictness, entries};
 
@@ -30,7 +31,14 @@ pub struct Asked {
     /// (n, dim) [default: nothing does]
     #[arg(long, value_name = "torch|jax|FUNCTION", conflicts_with_all = ["target", "formula", "parameter"])]
     gradient: Option<String>,
-    /// How many coordinates the formula has (x0, x1, …), or the points of the Python function
+    /// What to sample, as an ONNX network: one input of points [rows, coordinates], an output `log_density` [rows] (or `energy`, its negative), and `grad`
+    /// [rows, coordinates] if it has one
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["target", "formula", "parameter", "python", "gradient"])]
+    onnx: Option<String>,
+    /// What evaluates ONNX networks: `tract`, which is part of this program, or `ort`, which is onnxruntime [default: tract]
+    #[arg(long, value_name = "NAME", value_parser = Suggested(Engine::ALL.map(Engine::name).to_vec()), hide_possible_values = true, conflicts_with_all = ["target", "formula", "parameter", "python", "gradient"])]
+    engine: Option<String>,
+    /// How many coordinates the formula has (x0, x1, …), or the points of the Python function, or of a network that does not tell
     #[arg(long, value_name = "D", allow_negative_numbers = true)]
     dim: Option<String>,
     /// A value for a name in the formula: `--parameter k=3`
@@ -74,14 +82,22 @@ impl Asked {
         }
         let (python, function) = self.python.as_deref().map(file_and_function).unzip();
         let function = function.flatten();
-        let is_python = python.is_some() || file.is_some_and(has_python);
+        let has = |table: &str| file.is_some_and(|text| has_table(text, table));
+        let dim = match () {
+            () if python.is_some() || has("python") => "python.dim",
+            () if self.onnx.is_some() || has("onnx") => "onnx.dim",
+            () => "formula.dim",
+        };
+        let engine = if has("latent") { "latent.engine" } else { "onnx.engine" };
         let flags = [
             ("TARGET", "target", &self.target),
             ("--formula", "formula.log-density", &self.formula),
             ("--python", "python.file", &python),
             ("--python", "python.function", &function),
             ("--gradient", "python.gradient", &self.gradient),
-            ("--dim", if is_python { "python.dim" } else { "formula.dim" }, &self.dim),
+            ("--onnx", "onnx.file", &self.onnx),
+            ("--engine", engine, &self.engine),
+            ("--dim", dim, &self.dim),
             ("--preset", "preset", &self.preset),
             ("--method", "method", &self.method),
             ("--steps", "steps", &self.steps),
@@ -93,6 +109,9 @@ impl Asked {
         }
         if python.is_some() {
             draft.flag("--python", "target", "python");
+        }
+        if self.onnx.is_some() {
+            draft.flag("--onnx", "target", "onnx");
         }
         for (name, key, value) in flags {
             if let Some(value) = value {
@@ -122,9 +141,10 @@ fn file_and_function(text: &str) -> (String, Option<String>) {
     }
 }
 
-/// Whether a file says that a function in Python is sampled.
-fn has_python(text: &str) -> bool {
-    entries(0, text).is_ok_and(|entries| entries.iter().any(|entry| entry.path.starts_with("python.")))
+/// Whether a file has a table that says what is sampled.
+fn has_table(text: &str, table: &str) -> bool {
+    let is_in = |path: &str| path.strip_prefix(table).is_some_and(|rest| rest.starts_with('.'));
+    entries(0, text).is_ok_and(|entries| entries.iter().any(|entry| is_in(&entry.path)))
 }
 
 /// A file, or standard input.

@@ -86,7 +86,8 @@ impl Eval {
             log_z_learned: trained.log_z_learned,
             ..Outcome::new(status, &trained.settings, &*trained.target, trained.iteration)
         }
-        .evaluated(&evaluation);
+        .evaluated(&evaluation)
+        .rewarded(&*trained.target, &evaluation, options.seed)?;
         let reading = Reading::of(&outcome, &*trained.target);
         let mut out = io::stdout().lock();
         if self.json {

@@ -126,6 +126,15 @@ impl FinalTable<'_> {
             let about = format!("reached; total variation {variation:.3} from the true shares");
             row(f, "modes", format!("{reached} of {all}"), &about)?;
         }
+        if let Some(rewards) = &outcome.rewards {
+            let value = format!("{:.4} ± {:.4}", rewards.log_reward, rewards.log_reward_error);
+            let prior = format!("mean log reward; the prior's is {:.4}", rewards.prior_log_reward);
+            row(f, "log r", value, &prior)?;
+            if let (Some(diversity), Some(prior)) = (rewards.diversity, rewards.prior_diversity) {
+                let about = format!("mean cosine distance of embeddings; the prior's is {prior:.4}");
+                row(f, "variety", format!("{diversity:.4}"), &about)?;
+            }
+        }
         match outcome.best_iteration {
             Some(best) => {
                 row(f, "best", format!("iteration {best}"), "whose weights are kept beside the last ones")

@@ -84,6 +84,10 @@ Methods (generation objective, then what happens to variance and destruction):
 A Python function is asked in a process of its own: `python3` of the PATH, and so of an active virtual environment, or the interpreter that the
 environment variable EBBTIDE_PYTHON names. It needs NumPy. With `--gradient` local search finds modes, and reverse KL becomes possible.
 
+Latents of a generator under a reward are a file's affair (docs/latent.md): target = \"latent\", latent.generator, latent.reward, latent.beta. Their
+networks, like that of --onnx, are evaluated by an engine of this program; `--engine ort` takes onnxruntime's library, which ORT_DYLIB_PATH names or the active
+Python's package has.
+
 Everything is kept in a folder of its own, runs/<date>-<target>-<method>-T<steps>-s<seed>/:
 config.toml, environment.json, metrics.jsonl, checkpoints/, samples.npy, result.json, report.html, log.txt.
 
@@ -95,6 +99,8 @@ Examples:
   ebbtide train easy-funnel --steps 10 --method tb-tlm --seeds 0,1,2
   ebbtide train --formula \"-(x0^2 - 4)^2 - 0.5*(x1 - x0)^2\" --dim 2
   ebbtide train --python model.py:log_density --dim 10
+  ebbtide train --onnx energy.onnx
+  ebbtide train --config latent.toml
   ebbtide train manywell --iterations 2000 --set network.width=128 --json > result.json
   ebbtide config 40gmm > mine.toml && ebbtide train --config mine.toml";
 

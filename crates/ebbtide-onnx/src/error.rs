@@ -1,7 +1,7 @@
 //! Why a file is no network that could be used, or could not be asked.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::Engine;
 
@@ -98,4 +98,21 @@ pub enum OnnxError {
         /// What was tried, and what came of it.
         reason: String,
     },
+}
+
+impl OnnxError {
+    /// The file that something is wrong with.
+    pub fn file(&self) -> Option<&Path> {
+        match self {
+            Self::Read { file, .. }
+            | Self::Malformed { file, .. }
+            | Self::Signature { file, .. }
+            | Self::TooLarge { file, .. }
+            | Self::Operator { file, .. }
+            | Self::Prepare { file, .. }
+            | Self::Evaluate { file, .. }
+            | Self::Condition { file, .. } => Some(file),
+            Self::NoRuntime { .. } => None,
+        }
+    }
 }

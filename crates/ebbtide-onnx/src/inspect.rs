@@ -113,7 +113,9 @@ impl Inspection<'_> {
         };
         match there == size {
             true => Ok(()),
-            false => Err(self.malformed(format!("`{name}` says that it has {size} numbers, and has {there}"))),
+            false => {
+                Err(self.malformed(format!("`{name}` says that it has {size} numbers, and has {there}")))
+            }
         }
     }
 
@@ -124,34 +126,43 @@ impl Inspection<'_> {
             Ok(DataType::Float16 | DataType::Bfloat16 | DataType::Int16 | DataType::Uint16) => Ok(2),
             Ok(DataType::Float | DataType::Int32 | DataType::Uint32) => Ok(4),
             Ok(DataType::Double | DataType::Int64 | DataType::Uint64) => Ok(8),
-            _ => Err(self.malformed(format!("`{name}` is of the kind {}, which cannot be read", tensor.data_type))),
+            _ => {
+                Err(self
+                    .malformed(format!("`{name}` is of the kind {}, which cannot be read", tensor.data_type)))
+            }
         }
     }
 
     /// Numbers in another file must be in the same folder, and all there.
     fn beside(&mut self, tensor: &TensorProto, name: &str, size: u128) -> Result<(), OnnxError> {
-        let says = |key: &str| tensor.external_data.iter().find(|entry| entry.key == key).map(|entry| &*entry.value);
+        let says =
+            |key: &str| tensor.external_data.iter().find(|entry| entry.key == key).map(|entry| &*entry.value);
         let location = says("location").unwrap_or_default();
         let stays = Path::new(location).components().all(|part| matches!(part, Component::Normal(_)));
         if location.is_empty() || !stays {
-            let reason = format!("the numbers of `{name}` are in \"{location}\", which is not a file beside it");
+            let reason =
+                format!("the numbers of `{name}` are in \"{location}\", which is not a file beside it");
             return Err(self.malformed(reason));
         }
         let path = self.file.parent().unwrap_or(Path::new("")).join(location);
-        let about = fs::symlink_metadata(&path)
-            .map_err(|source| OnnxError::Read { file: path.clone(), source })?;
+        let about =
+            fs::symlink_metadata(&path).map_err(|source| OnnxError::Read { file: path.clone(), source })?;
         if !about.is_file() {
-            let reason = format!("the numbers of `{name}` are in \"{location}\", which is no file of its own");
+            let reason =
+                format!("the numbers of `{name}` are in \"{location}\", which is no file of its own");
             return Err(self.malformed(reason));
         }
         let number = |key: &str| says(key).map_or(Ok(0), str::parse::<u128>);
         let (Ok(offset), Ok(length)) = (number("offset"), number("length")) else {
-            return Err(self.malformed(format!("where the numbers of `{name}` begin in \"{location}\" is no number")));
+            return Err(
+                self.malformed(format!("where the numbers of `{name}` begin in \"{location}\" is no number"))
+            );
         };
         let bytes = size * self.width(tensor, name)?;
         let there = u128::from(about.len());
         if (length != 0 && length != bytes) || offset.saturating_add(bytes) > there {
-            let reason = format!("`{name}` needs {bytes} bytes of \"{location}\" from {offset} on, which has {there}");
+            let reason =
+                format!("`{name}` needs {bytes} bytes of \"{location}\" from {offset} on, which has {there}");
             return Err(self.malformed(reason));
         }
         self.external.push(path);
@@ -195,7 +206,8 @@ impl<'a> Constants<'a> {
             let value = node.attribute.iter().find(|attribute| attribute.name == "value");
             for output in &node.output {
                 nodes.insert(&**output, node);
-                if let ("Constant", Some(tensor)) = (&*node.op_type, value.and_then(|value| value.t.as_ref())) {
+                if let ("Constant", Some(tensor)) = (&*node.op_type, value.and_then(|value| value.t.as_ref()))
+                {
                     tensors.insert(output, tensor);
                 }
             }
@@ -227,7 +239,9 @@ impl<'a> Constants<'a> {
         };
         match &*node.op_type {
             "Shape" | "Size" | "Equal" | "Less" | "Greater" | "Not" => 1,
-            "Cast" | "Gather" | "Slice" | "Squeeze" | "Unsqueeze" | "Identity" | "Reshape" | "Div" => input(0),
+            "Cast" | "Gather" | "Slice" | "Squeeze" | "Unsqueeze" | "Identity" | "Reshape" | "Div" => {
+                input(0)
+            }
             "Where" => input(1).max(input(2)),
             "ConstantOfShape" => {
                 let value = node.attribute.iter().find_map(|attribute| attribute.t.as_ref());
@@ -271,6 +285,7 @@ fn numbers(tensor: &TensorProto) -> Vec<u128> {
             .collect(),
         _ => Vec::new(),
     };
-    let is_end = |size: &u64| *size == i64::MAX as u64 || *size == i64::MIN.unsigned_abs() || *size == ENDLESS;
+    let is_end =
+        |size: &u64| *size == i64::MAX as u64 || *size == i64::MIN.unsigned_abs() || *size == ENDLESS;
     sizes.into_iter().filter(|size| !is_end(size)).map(u128::from).collect()
 }

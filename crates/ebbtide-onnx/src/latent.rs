@@ -46,7 +46,8 @@ impl LatentSpace {
         let model = Model::read(&files.generator)?;
         let mut all: Vec<PathBuf> = model.files().map(ToOwned::to_owned).collect();
         let dim = latent_dim(&model)?;
-        let generator = Network::new(&model, engine, vec![Input::Rows(vec![dim])], &[only_output(&model, "data")?])?;
+        let generator =
+            Network::new(&model, engine, vec![Input::Rows(vec![dim])], &[only_output(&model, "data")?])?;
         let data = generator.outputs()[0].clone();
 
         let model = Model::read(&files.reward)?;
@@ -143,19 +144,19 @@ impl Latent for LatentSpace {
         Ok(())
     }
 
-    fn shape(&self) -> &[usize] {
-        &self.generator.outputs()[0]
+    fn shape(&self) -> Result<&[usize], TargetError> {
+        Ok(&self.generator.outputs()[0])
     }
 
     fn decode(&self, points: &[f32]) -> Result<Vec<f32>, TargetError> {
         Ok(self.each(points, |_, data, _| Ok(data))?.concat())
     }
 
-    fn embed(&self, points: &[f32]) -> Option<Result<Vec<f32>, TargetError>> {
-        let embedding = self.embedding.as_ref()?;
-        let embedded =
-            self.each(points, |rows, data, threads| Ok(embedding.run(rows, &[&data], threads)?.swap_remove(0)));
-        Some(embedded.map(|parts| parts.concat()))
+    fn embed(&self, points: &[f32]) -> Result<Option<Vec<f32>>, TargetError> {
+        let Some(embedding) = &self.embedding else { return Ok(None) };
+        let embedded = self
+            .each(points, |rows, data, threads| Ok(embedding.run(rows, &[&data], threads)?.swap_remove(0)))?;
+        Ok(Some(embedded.concat()))
     }
 }
 
@@ -191,7 +192,9 @@ fn condition_input(model: &Model, condition: Option<&[f32]>) -> Result<Option<In
     match (model.inputs().get(1), condition) {
         (None, None) => Ok(None),
         (None, Some(_)) => Err(wrong("a condition is given, and the reward has no input for one".to_owned())),
-        (Some(port), None) => Err(wrong(format!("the reward asks for a condition, {port}, and none is given"))),
+        (Some(port), None) => {
+            Err(wrong(format!("the reward asks for a condition, {port}, and none is given")))
+        }
         (Some(port), Some(condition)) => {
             let length = condition.len();
             let is_whole = port.axes.as_ref().is_some_and(|axes| axes.len() == 1);
@@ -200,7 +203,9 @@ fn condition_input(model: &Model, condition: Option<&[f32]>) -> Result<Option<In
                 false => port.takes(&[length]),
             };
             if port.kind != FLOAT || !fits {
-                return Err(wrong(format!("the condition has {length} numbers, and the reward asks for {port}")));
+                return Err(wrong(format!(
+                    "the condition has {length} numbers, and the reward asks for {port}"
+                )));
             }
             Ok(Some(if is_whole { Input::Whole(vec![length]) } else { Input::Rows(vec![length]) }))
         }
@@ -235,6 +240,7 @@ pub(crate) fn a_number(model: &Model, row: &[usize], name: &str) -> Result<(), O
 
 /// `[rows, 1, 8, 8]`.
 pub(crate) fn shown(row: &[usize]) -> String {
-    let axes: Vec<String> = ["rows".to_owned()].into_iter().chain(row.iter().map(ToString::to_string)).collect();
+    let axes: Vec<String> =
+        ["rows".to_owned()].into_iter().chain(row.iter().map(ToString::to_string)).collect();
     format!("[{}]", axes.join(", "))
 }

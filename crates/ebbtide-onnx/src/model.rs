@@ -172,8 +172,9 @@ fn port(info: &ValueInfoProto) -> Port {
         return Port { name: info.name.clone(), kind: "of an unknown kind".to_owned(), axes: None };
     };
     let axis = |dimension: &tensor_shape_proto::Dimension| match &dimension.value {
-        Some(tensor_shape_proto::dimension::Value::DimValue(length)) => usize::try_from(*length)
-            .map_or_else(|_| Axis::Free("?".to_owned()), Axis::Fixed),
+        Some(tensor_shape_proto::dimension::Value::DimValue(length)) => {
+            usize::try_from(*length).map_or_else(|_| Axis::Free("?".to_owned()), Axis::Fixed)
+        }
         Some(tensor_shape_proto::dimension::Value::DimParam(name)) => Axis::Free(name.clone()),
         None => Axis::Free("?".to_owned()),
     };

@@ -58,7 +58,9 @@ impl Network {
             if answer.shape.first() != Some(&block) {
                 let name = &model.outputs()[*output].name;
                 let found = format!("{:?} for {block} rows", answer.shape);
-                return Err(model.unlike(format!("an output `{name}` with a row for each row of its input"), found));
+                return Err(
+                    model.unlike(format!("an output `{name}` with a row for each row of its input"), found)
+                );
             }
             outputs.push(answer.shape[1..].to_vec());
         }
@@ -83,11 +85,13 @@ impl Network {
     /// Outputs for some rows. An input of rows is given all of them.
     pub fn run(&self, rows: usize, inputs: &[&[f32]], threads: usize) -> Result<Vec<Vec<f32>>, OnnxError> {
         let widths: Vec<usize> = self.outputs.iter().map(|row| row.iter().product()).collect();
-        let mut outputs: Vec<Vec<f32>> = widths.iter().map(|width| Vec::with_capacity(width * rows)).collect();
+        let mut outputs: Vec<Vec<f32>> =
+            widths.iter().map(|width| Vec::with_capacity(width * rows)).collect();
         for begin in (0..rows).step_by(self.block) {
             let count = self.block.min(rows - begin);
             let asked = if self.is_exact { self.block } else { count };
-            let question = self.inputs.iter().zip(inputs).map(|(input, all)| input.part(all, begin, count, asked));
+            let question =
+                self.inputs.iter().zip(inputs).map(|(input, all)| input.part(all, begin, count, asked));
             let answers = self.prepared.run(question.collect(), threads)?;
             for ((output, answer), width) in outputs.iter_mut().zip(answers).zip(&widths) {
                 output.extend_from_slice(&answer.values[..width * count]);

@@ -34,13 +34,15 @@ fn inputs_and_outputs_must_be_those_that_are_needed() {
     says(with_reward("wrong-width.onnx"), &["wrong-width.onnx", expects, ", 4]"]);
     says(with_reward("vector-output.onnx"), &["expected a number for each row", "found [rows, 5]"]);
     says(with_reward("int-input.onnx"), &["found", "int64"]);
-    let generator = |name: &str| {
-        LatentSpace::load(&LatentFiles { generator: fixture(name), ..plane() }, Engine::Tract)
-    };
+    let generator =
+        |name: &str| LatentSpace::load(&LatentFiles { generator: fixture(name), ..plane() }, Engine::Tract);
     says(generator("two-inputs.onnx"), &["expected one input, float32 [rows, latent]", " and "]);
     says(generator("int-input.onnx"), &["expected one input, float32 [rows, latent]", "int64"]);
     let embedding = LatentFiles { embedding: Some(fixture("wrong-width.onnx")), ..plane() };
-    says(LatentSpace::load(&embedding, Engine::Tract), &["wrong-width.onnx", "expected an input that takes", ", 4]"]);
+    says(
+        LatentSpace::load(&embedding, Engine::Tract),
+        &["wrong-width.onnx", "expected an input that takes", ", 4]"],
+    );
 }
 
 #[test]
@@ -48,7 +50,10 @@ fn conditions_must_be_those_that_the_reward_asks_for() {
     let with = |reward: &str, condition: Option<Vec<f32>>| {
         LatentSpace::load(&LatentFiles { reward: fixture(reward), condition, ..plane() }, Engine::Tract)
     };
-    says(with("reward.onnx", Some(vec![1.0])), &["a condition is given, and the reward has no input for one"]);
+    says(
+        with("reward.onnx", Some(vec![1.0])),
+        &["a condition is given, and the reward has no input for one"],
+    );
     says(with("conditional.onnx", None), &["asks for a condition", "condition", "none is given"]);
     says(with("conditional.onnx", Some(vec![1.0; 3])), &["the condition has 3 numbers", ", 2]"]);
 }

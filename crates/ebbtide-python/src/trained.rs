@@ -199,7 +199,8 @@ impl Trained {
                 log_z_learned: trained.log_z_learned,
                 ..Outcome::new(status, &trained.settings, &*target, trained.iteration)
             }
-            .evaluated(&evaluation);
+            .evaluated(&evaluation)
+            .rewarded(&*trained.target, &evaluation, seed)?;
             let reading = Reading::of(&outcome, &*target);
             let words: Vec<&str> = reading.sentences.iter().map(|sentence| sentence.text.as_str()).collect();
             Ok(json!({ "outcome": outcome, "verdict": reading.words(), "words": words }).to_string())

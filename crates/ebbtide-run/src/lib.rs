@@ -22,6 +22,7 @@ pub mod folder;
 pub mod job;
 pub mod journal;
 mod log;
+pub mod networks;
 pub mod number;
 mod outcome;
 pub mod pool;
@@ -35,8 +36,9 @@ pub mod sweep;
 pub mod trained;
 mod window;
 
+pub use digest::Digest;
 pub use environment::{COMMIT, Environment};
 pub use event::{Event, Observer};
-pub use outcome::{Outcome, Status};
+pub use outcome::{Outcome, RewardFigures, Status};
 pub use record::{Figures, Record};
 pub use stop::Stop;

@@ -1,7 +1,7 @@
 //! What a run came to.
 
-use ebbtide::metric::Evaluation;
-use ebbtide::target::Target;
+use ebbtide::metric::{Evaluation, Rewards};
+use ebbtide::target::{Target, TargetError};
 use serde::{Deserialize, Serialize};
 
 use crate::Figures;
@@ -74,10 +74,47 @@ pub struct Outcome {
     pub modes: Option<(usize, usize)>,
     /// Total variation of the mode frequencies from the true weights.
     pub modes_total_variation: Option<f64>,
+    /// What samples are worth once they are decoded, where they are latents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rewards: Option<RewardFigures>,
     /// The setting `evaluation.explosion` that it was measured by.
     pub explosion: Option<f64>,
     /// The iteration whose weights are kept as the best.
     pub best_iteration: Option<u64>,
+}
+
+/// Mean log rewards and diversity of decoded samples, beside those of the prior.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RewardFigures {
+    /// E[log r] of samples.
+    pub log_reward: f64,
+    /// Its standard error.
+    pub log_reward_error: f64,
+    /// The mean cosine distance between embeddings of samples, where there is a network for them.
+    pub diversity: Option<f64>,
+    /// E[log r] of the prior.
+    pub prior_log_reward: f64,
+    /// Its standard error.
+    pub prior_log_reward_error: f64,
+    /// The diversity of the prior.
+    pub prior_diversity: Option<f64>,
+    /// The ELBO of the prior, as a sampler.
+    pub prior_elbo: f64,
+}
+
+impl From<Rewards> for RewardFigures {
+    fn from(rewards: Rewards) -> Self {
+        let Rewards { samples, prior, prior_elbo } = rewards;
+        Self {
+            log_reward: samples.log_reward.value,
+            log_reward_error: samples.log_reward.standard_error,
+            diversity: samples.diversity,
+            prior_log_reward: prior.log_reward.value,
+            prior_log_reward_error: prior.log_reward.standard_error,
+            prior_diversity: prior.diversity,
+            prior_elbo,
+        }
+    }
 }
 
 /// An importance-weighted mean of fewer effective samples than this says nothing, nor does its error.
@@ -107,6 +144,7 @@ impl Outcome {
             w2_floor: None,
             modes: None,
             modes_total_variation: None,
+            rewards: None,
             explosion: Some(settings.keeping.explosion),
             best_iteration: None,
         }
@@ -116,6 +154,18 @@ impl Outcome {
     pub fn too_few(&self) -> Option<f64> {
         let effective = self.figures?.ess * self.samples as f64;
         (effective < FEW).then_some(effective)
+    }
+
+    /// With what decoded samples of an evaluation are worth, if the target is one of latents.
+    pub fn rewarded(
+        self,
+        target: &dyn Target,
+        evaluation: &Evaluation,
+        seed: u64,
+    ) -> Result<Self, TargetError> {
+        let Some(latent) = target.latent() else { return Ok(self) };
+        let rewards = Rewards::new(latent, &evaluation.samples, target.dim(), seed, self.iterations)?;
+        Ok(Self { rewards: Some(rewards.into()), ..self })
     }
 
     /// With what an evaluation tells.

@@ -87,6 +87,7 @@ impl Trained {
         if let Some(oracle) = oracle {
             begun.target.bring(oracle)?;
         }
+        begun.target.employ(threads.count());
         // The same one: a density that is computed elsewhere is computed in one place.
         settings.target = begun.target.clone();
         let valid = begun.validate()?;

@@ -11,7 +11,8 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use ebbtide::target::{Formula, Oracle, Target};
-use ebbtide_run::python::{Digest, Function, Interpreter, Worker};
+use ebbtide_run::Digest;
+use ebbtide_run::python::{Function, Interpreter, Worker};
 use ebbtide_run::settings::{PythonFile, Subject};
 use tempfile::TempDir;
 

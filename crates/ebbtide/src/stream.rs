@@ -36,6 +36,8 @@ pub enum Purpose {
     Resample = 13,
     /// Moves of the pilot.
     Pilot = 14,
+    /// Draws from the prior of a latent space.
+    Prior = 15,
 }
 
 /// The first three parts of an address; the fourth, the trajectory, picks the stream.

@@ -57,7 +57,8 @@ fn find() -> Result<PathBuf, String> {
     let shown = Path::new(&interpreter).display();
     let mut command = Command::new(&interpreter);
     let answer = command.args(["-c", QUESTION]).stdin(Stdio::null()).stderr(Stdio::null()).output();
-    let answer = answer.map_err(|error| format!("{VARIABLE} is not set, and `{shown}` does not start: {error}"))?;
+    let answer =
+        answer.map_err(|error| format!("{VARIABLE} is not set, and `{shown}` does not start: {error}"))?;
     let said = String::from_utf8_lossy(&answer.stdout);
     said.lines()
         .map(PathBuf::from)

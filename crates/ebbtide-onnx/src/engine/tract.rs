@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use tract_onnx::Onnx;
 use tract_onnx::prelude::{
-    DatumExt, InferenceModelExt, IntoRunnable, IntoTValue, TValue, TVec, Tensor as Array, TractResult, TypedModel,
-    TypedSimplePlan,
+    DatumExt, InferenceModelExt, IntoRunnable, IntoTValue, TValue, TVec, Tensor as Array, TractResult,
+    TypedModel, TypedSimplePlan,
 };
 
 use super::{Engine, Prepared, Tensor};
@@ -27,7 +27,8 @@ impl Plan {
         let onnx = tract_onnx::onnx().with_ignore_value_info(true);
         unknown_operator(&onnx, model)?;
         let made = catch_unwind(AssertUnwindSafe(|| plan(&onnx, model, shapes)));
-        let refused = |reason: String| OnnxError::Prepare { file: file.clone(), engine: Engine::Tract, reason };
+        let refused =
+            |reason: String| OnnxError::Prepare { file: file.clone(), engine: Engine::Tract, reason };
         let plan = match made {
             Ok(Ok(Ok(plan))) => plan,
             Ok(Ok(Err(large))) => return Err(large),
@@ -40,7 +41,8 @@ impl Plan {
 
 /// What somebody said who gave up.
 fn words(panic: &(dyn std::any::Any + Send)) -> String {
-    let said = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+    let said =
+        panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
     said.unwrap_or("it gave up").to_owned()
 }
 
@@ -84,7 +86,8 @@ fn too_large(model: &Model, typed: &TypedModel) -> Option<OnnxError> {
 
 impl Prepared for Plan {
     fn run(&self, inputs: Vec<Tensor>, _: usize) -> Result<Vec<Tensor>, OnnxError> {
-        let refused = |reason: String| OnnxError::Evaluate { file: self.file.clone(), engine: Engine::Tract, reason };
+        let refused =
+            |reason: String| OnnxError::Evaluate { file: self.file.clone(), engine: Engine::Tract, reason };
         let asked = catch_unwind(AssertUnwindSafe(|| {
             let inputs: TVec<TValue> = inputs
                 .into_iter()

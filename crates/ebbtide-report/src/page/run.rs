@@ -102,6 +102,15 @@ fn overview(portrait: &Portrait) -> Section {
             @if let Some(function) = settings.target.python().map(|file| file.function()) {
                 p.formula { code { (function.name) } " in " code { (function.file.display().to_string()) } }
             }
+            @if let Some(file) = settings.target.onnx() {
+                p.formula { "a network in " code { (file.file().display().to_string()) } }
+            }
+            @if let Some(files) = settings.target.latent().map(|latent| latent.files()) {
+                p.formula {
+                    "latents of " code { (files.generator.display().to_string()) } " under "
+                    code { (files.reward.display().to_string()) } ", β = " (number(files.beta, 2))
+                }
+            }
             p.about { (about) }
         }
         @if portrait.stage != Stage::Over { (progress(portrait)) }
@@ -205,6 +214,16 @@ fn tiles(outcome: &Outcome) -> Markup {
                 None,
                 "tail of the weights; below 0.7 estimates settle".to_owned(),
             ));
+        }
+    }
+    if let Some(rewards) = &outcome.rewards {
+        let (value, error) = estimate(rewards.log_reward, rewards.log_reward_error);
+        let prior = format!("mean log reward; the prior's is {}", number(rewards.prior_log_reward, 3));
+        tiles.push(("log r", value, Some(error), prior));
+        if let (Some(diversity), Some(prior)) = (rewards.diversity, rewards.prior_diversity) {
+            let about =
+                format!("diversity: mean cosine distance of embeddings; the prior's is {}", number(prior, 3));
+            tiles.push(("variety", number(diversity, 3), None, about));
         }
     }
     if let (Some(w2), Some(floor)) = (outcome.w2, outcome.w2_floor) {

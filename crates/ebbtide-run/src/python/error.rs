@@ -1,9 +1,9 @@
 //! Why a function in Python could not be asked.
 
-use std::fmt;
 use std::path::PathBuf;
 
 use super::interpreter::{Interpreter, VARIABLE};
+use crate::Digest;
 use crate::durable::FileError;
 
 /// Why a function in Python could not be asked, or did not answer.
@@ -134,14 +134,4 @@ fn meant(nearest: Option<&str>) -> String {
 
 fn last(said: &str) -> String {
     if said.is_empty() { String::new() } else { format!("; the last that it said:\n{said}") }
-}
-
-/// What tells a file's text from others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Digest(pub u64);
-
-impl fmt::Display for Digest {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "{:016x}", self.0)
-    }
 }

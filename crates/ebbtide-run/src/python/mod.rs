@@ -13,10 +13,10 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use ebbtide::target::{Oracle, TargetError};
 
-pub use error::{Digest, PythonError};
+pub use error::PythonError;
 pub use interpreter::Interpreter;
 
-use crate::digest::digest;
+use crate::digest::{Digest, digest};
 use crate::durable::FileError;
 use process::{Complaint, Process};
 
@@ -86,7 +86,7 @@ impl Worker {
         let file = &self.function.file;
         // The process gets the text, not the file: what has this digest is what is evaluated.
         let text = fs::read(file).map_err(FileError::of("read", file))?;
-        let now = Digest(digest(&text));
+        let now = digest(&text);
         let begun = *self.digest.get_or_init(|| now);
         if begun != now {
             return Err(PythonError::Changed { file: file.clone(), begun, now });

@@ -22,6 +22,8 @@ impl Run {
                 self.last_line(&evaluation, observer)?;
                 self.write_samples(&evaluation)?;
                 let outcome = self.outcome(status).evaluated(&evaluation);
+                let (target, seed) = (self.trainer.target(), self.settings.config.seed);
+                let outcome = outcome.rewarded(&**target, &evaluation, seed)?;
                 self.end(outcome, observer)
             }
             // Whatever an evaluation finds that nobody would have made but for the interruption, a resumed run will find in its own time.

@@ -55,13 +55,13 @@ impl Run {
     pub fn begin(parent: &Path, settings: Settings, threads: &Threads) -> Result<Self, RunError> {
         let name = format!("{}-{}", jiff::Zoned::now().strftime("%Y-%m-%d"), settings.name());
         // First, for a density that is not found leaves no folder.
-        let (settings, remarks) = found(settings)?;
+        let (settings, remarks) = found(settings, threads)?;
         Self::begin_with(Folder::create(parent, &name)?, settings, remarks, threads)
     }
 
     /// Begins a run in a folder that has none yet.
     pub fn begin_in(folder: Folder, settings: Settings, threads: &Threads) -> Result<Self, RunError> {
-        let (settings, remarks) = found(settings)?;
+        let (settings, remarks) = found(settings, threads)?;
         Self::begin_with(folder, settings, remarks, threads)
     }
 
@@ -261,7 +261,8 @@ impl Run {
 
 /// Settings with the coordinates that a pilot finds, if one is asked for, and what there is to say of them. Whatever cannot be evaluated
 /// at all is refused.
-fn found(mut settings: Settings) -> Result<(Settings, Vec<String>), RunError> {
+fn found(mut settings: Settings, threads: &Threads) -> Result<(Settings, Vec<String>), RunError> {
+    settings.target.employ(threads.count());
     settings.target.fix()?;
     let mut remarks = Vec::new();
     if settings.placing == Placing::Pilot {

@@ -12,7 +12,7 @@ use super::{Run, RunError, read_outcome, read_settings, settings_of};
 use crate::checkpoint::{self, Progress, Stored};
 use crate::durable::FileError;
 use crate::folder::Folder;
-use crate::settings::{DIGEST, LOG_Z_START, Placing, Settings, placing};
+use crate::settings::{LOG_Z_START, Placing, Settings, placing};
 use crate::{Environment, Outcome, Status, durable};
 
 /// Settings that do not touch the training itself, and may change when a run is resumed.
@@ -67,6 +67,7 @@ impl Run {
             begun: begun.config.iterations,
         };
         is_something_left(&path, &settings, lengths, outcome.as_ref())?;
+        settings.target.employ(threads.count());
         settings.target.fix()?;
         let valid = settings.validate()?;
         let (trainer, progress) = match found {
@@ -116,8 +117,7 @@ pub fn may_change(settings: &Settings) -> Vec<&'static str> {
     // A pilot that is asked for may have found anything, and a file that anything may be in may have been any.
     let places =
         placing::KEYS.into_iter().chain([LOG_Z_START]).filter(|_| settings.placing == Placing::Pilot);
-    let is_open = settings.target.python().is_some_and(|file| !file.is_fixed());
-    lengths.chain(places).chain(is_open.then_some(DIGEST)).collect()
+    lengths.chain(places).chain(settings.target.open_digest()).collect()
 }
 
 /// Refuses a run that is over, or that cannot become what is asked for.

@@ -243,7 +243,7 @@ impl Resolving<'_> {
 
     /// Takes over what is given; answers whether all of it could be.
     fn fill(&mut self, settings: &mut Settings) -> bool {
-        let before = self.problems.len();
+        let (before, usual) = (self.problems.len(), settings.config.iterations);
         for setting in SETTINGS {
             let Some(entry) = self.given.get(setting.key) else { continue };
             if let Err(mismatch) = (setting.read)(settings, &entry.value) {
@@ -251,7 +251,7 @@ impl Resolving<'_> {
                 self.problems.push(problem);
             }
         }
-        length::stretch(settings, |key| self.given.contains_key(key));
+        length::stretch(settings, usual, |key| self.given.contains_key(key));
         let usual = Keeping::new(settings.config.iterations);
         if !self.given.contains_key("evaluation.every") {
             settings.keeping.evaluate_every = usual.evaluate_every;

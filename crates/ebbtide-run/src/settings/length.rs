@@ -2,14 +2,12 @@
 
 use super::Settings;
 
-/// The training that the usual schedules are for.
-const USUAL: f64 = 25_000.0;
-
 /// A short training comes to rest at its end, as a long one does: exploration ends, rates decay and weights are averaged over the same shares of it. For
 /// densities of one's own; those with presets have the schedules of these, however long a training is. What `is_given` stays as it is.
-pub fn stretch(settings: &mut Settings, is_given: impl Fn(&str) -> bool) {
+/// `usual` is the length that the usual schedules are for.
+pub fn stretch(settings: &mut Settings, usual: u64, is_given: impl Fn(&str) -> bool) {
     let config = &mut settings.config;
-    let longer = config.iterations as f64 / USUAL;
+    let longer = config.iterations as f64 / usual as f64;
     if settings.target.named().is_some() || longer == 1.0 || config.iterations == 0 {
         return;
     }

@@ -5,6 +5,7 @@ use ebbtide::target::NamedTarget;
 use ebbtide::train::Config;
 
 use super::document::{Entry, entries};
+use super::subject::{LATENT, OWN};
 use super::usual::{self, POSTERIORS};
 use super::{Keeping, Placing, SETTINGS, Settings, Subject};
 
@@ -34,14 +35,14 @@ impl Preset {
     pub fn settings(self, target: impl Into<Subject>, method: Option<Method>, steps: usize) -> Settings {
         let target = target.into();
         let named = target.named();
-        // Who comes with a density may not know where it is.
-        let placing = if named.is_some() { Placing::AsIs } else { Placing::Pilot };
+        // Who comes with a density may not know where it is. Latents are where their prior is.
+        let placing = if target.section() == OWN { Placing::Pilot } else { Placing::AsIs };
         let trained = method.unwrap_or(Method::TbTb);
         let config = Config::new(trained, steps);
         let keeping = Keeping::new(config.iterations);
+        let case = Case { section: target.section(), method: trained, steps };
         let mut settings = Settings { preset: self, target, placing, method, config, keeping };
-        let case = Case { target: named, method: trained, steps };
-        case.apply(named.map_or("", paper), &mut settings);
+        case.apply(named.map_or(LATENTS, paper), &mut settings);
         if self == Preset::Recommended {
             case.apply(RECOMMENDED, &mut settings);
         }
@@ -81,18 +82,18 @@ fn paper(target: NamedTarget) -> &'static str {
     }
 }
 
+/// The paper's settings for latent spaces of generators, in a section of their own.
+const LATENTS: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../paper/presets/latent.toml"));
+
 /// What is better than the paper's settings: a file with what to change.
 const RECOMMENDED: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../paper/presets/recommended.toml"));
 
-/// The section of densities that are none of the library's.
-const OWN: &str = "own";
-
 /// What settings are wanted for.
 #[derive(Clone, Copy)]
 struct Case {
-    /// One of the library's, or none of them.
-    target: Option<NamedTarget>,
+    /// That of the target, of its kind, or of all densities of one's own.
+    section: &'static str,
     method: Method,
     steps: usize,
 }
@@ -121,7 +122,7 @@ impl Case {
     /// Whether the settings of a section hold: `[40gmm]`, `[own]` for densities of one's own, `[pis-tlm]`, `[tb]` for all methods whose names begin
     /// like that, `[up-to-5-steps]`.
     fn is_in(self, section: &str) -> bool {
-        self.target.map_or(OWN, NamedTarget::name) == section
+        self.section == section
             || steps_up_to(section).is_some_and(|most| self.steps <= most)
             || is_of(self.method, section)
     }
@@ -129,7 +130,7 @@ impl Case {
 
 /// Whether a table of a preset says when its settings hold, instead of being a table of settings.
 fn is_section(name: &str) -> bool {
-    name == OWN
+    [OWN, LATENT].contains(&name)
         || steps_up_to(name).is_some()
         || Method::ALL.iter().any(|method| is_of(*method, name))
         || NamedTarget::ALL.iter().any(|target| target.name() == name)
@@ -210,7 +211,7 @@ mod tests {
     #[test]
     fn a_section_holds_for_some_targets_methods_and_steps() {
         let is_in = |section: &str, method: Method, steps: usize| {
-            Case { target: Some(NamedTarget::Gmm40), method, steps }.is_in(section)
+            Case { section: "40gmm", method, steps }.is_in(section)
         };
         assert!(is_in("tb", Method::TbTlm, 5) && is_in("pis-tlm", Method::PisTlm, 5));
         assert!(!is_in("tb", Method::PisTlm, 5) && !is_in("tb-t", Method::TbTlm, 5));
@@ -218,10 +219,10 @@ mod tests {
         assert!(is_in("40gmm", Method::TbTb, 5) && !is_in("25gmm", Method::TbTb, 5));
         assert!(
             !is_in("own", Method::TbTb, 5)
-                && Case { target: None, method: Method::TbTb, steps: 5 }.is_in("own")
+                && Case { section: OWN, method: Method::TbTb, steps: 5 }.is_in("own")
         );
         assert!(!is_section("replay") && !is_section("up-to-steps"));
-        let case = Case { target: Some(NamedTarget::Gmm40), method: Method::TbTb, steps: 5 };
+        let case = Case { section: "40gmm", method: Method::TbTb, steps: 5 };
         assert_eq!(case.key("40gmm.tb.replay.ratio"), Some("replay.ratio"));
         assert_eq!(case.key("40gmm.pis.replay.ratio"), None);
     }

@@ -12,11 +12,11 @@ pub trait Latent: Send + Sync {
     fn log_reward(&self, points: &[f32], out: &mut [f64]) -> Result<(), TargetError>;
 
     /// The shape of what one point is decoded into.
-    fn shape(&self) -> &[usize];
+    fn shape(&self) -> Result<&[usize], TargetError>;
 
     /// g(z) of n points, one after the other.
     fn decode(&self, points: &[f32]) -> Result<Vec<f32>, TargetError>;
 
     /// Numbers by which decoded points are compared, as many for each; nothing where there is no network for it.
-    fn embed(&self, points: &[f32]) -> Option<Result<Vec<f32>, TargetError>>;
+    fn embed(&self, points: &[f32]) -> Result<Option<Vec<f32>>, TargetError>;
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::cholesky::factorise;
-use super::{Differentiable, Drawable, Modes, NOWHERE, Target, TargetError, check_shape, saturate};
+use super::{Differentiable, Drawable, Latent, Modes, NOWHERE, Target, TargetError, check_shape, saturate};
 use crate::stream::Address;
 
 /// x = location + scale · F z, where scale goes coordinate by coordinate, and F is lower triangular: the Cholesky factor of how
@@ -308,6 +308,39 @@ impl Target for Placed {
 
     fn modes(&self) -> Option<&dyn Modes> {
         self.inner.modes().map(|_| self as &dyn Modes)
+    }
+
+    fn latent(&self) -> Option<&dyn Latent> {
+        self.inner.latent().map(|_| self as &dyn Latent)
+    }
+}
+
+impl Placed {
+    fn inner_latent(&self) -> Result<&dyn Latent, TargetError> {
+        self.inner.latent().ok_or_else(|| TargetError::failed("it has no latents"))
+    }
+}
+
+/// Latents are decoded where they really are.
+impl Latent for Placed {
+    fn beta(&self) -> f64 {
+        self.inner.latent().map_or(0.0, Latent::beta)
+    }
+
+    fn log_reward(&self, points: &[f32], out: &mut [f64]) -> Result<(), TargetError> {
+        self.inner_latent()?.log_reward(&self.x(points), out)
+    }
+
+    fn shape(&self) -> Result<&[usize], TargetError> {
+        self.inner_latent()?.shape()
+    }
+
+    fn decode(&self, points: &[f32]) -> Result<Vec<f32>, TargetError> {
+        self.inner_latent()?.decode(&self.x(points))
+    }
+
+    fn embed(&self, points: &[f32]) -> Result<Option<Vec<f32>>, TargetError> {
+        self.inner_latent()?.embed(&self.x(points))
     }
 }
 

@@ -38,7 +38,7 @@ pub fn digest(formula: &Formula) -> u64 {
     for (name, value) in formula.parameters() {
         text += &format!("\0{name}={value:?}");
     }
-    let hash = crate::digest::digest(text.as_bytes());
+    let hash = crate::digest::digest(text.as_bytes()).0;
     (hash ^ (hash >> 24) ^ (hash >> 48)) & 0xff_ffff
 }
 

@@ -1,7 +1,10 @@
-//! What a run samples: a target with a name, a formula, a function in a Python file, or a density that a program brings.
+//! What a run samples: a target with a name, a formula, a function in a Python file, networks in ONNX files, or a density that a program brings.
 
 mod formula;
 mod given;
+mod latent;
+mod onnx;
+mod part;
 mod python;
 
 use std::collections::BTreeMap;
@@ -18,7 +21,8 @@ use super::{Place, Problem, Source};
 
 pub use formula::parameter;
 pub use given::{BringError, Given};
-pub(crate) use python::DIGEST;
+pub use latent::LatentTarget;
+pub use onnx::OnnxFile;
 pub use python::PythonFile;
 
 /// What a run samples.
@@ -30,20 +34,30 @@ pub enum Subject {
     Formula(Formula),
     /// A function in a Python file.
     Python(PythonFile),
+    /// A network that computes a log density.
+    Onnx(OnnxFile),
+    /// The latent space of a generator under a reward.
+    Latent(LatentTarget),
     /// A density that the calling program brings.
     Given(Given),
 }
 
-/// What a target is called whose density is a formula, a function in Python, and one that a program brings. So are the tables of their settings.
+/// What a target is called whose density is a formula, a function in Python, made of networks, and one that a program brings. So are the tables of
+/// their settings.
 const FORMULA: &str = "formula";
 const PYTHON: &str = "python";
+const ONNX: &str = "onnx";
+pub(super) const LATENT: &str = "latent";
 const GIVEN: &str = "given";
 
+/// The section of presets for densities of one's own.
+pub(super) const OWN: &str = "own";
+
 /// The tables of settings that say what is sampled.
-pub const TABLES: [&str; 3] = [FORMULA, PYTHON, GIVEN];
+pub const TABLES: [&str; 5] = [FORMULA, PYTHON, ONNX, LATENT, GIVEN];
 
 /// All settings that do.
-pub const KEYS: [&str; 12] = [
+pub const KEYS: [&str; 26] = [
     "target",
     formula::TEXT,
     formula::DIM,
@@ -53,6 +67,20 @@ pub const KEYS: [&str; 12] = [
     python::DIM,
     python::GRADIENT,
     python::DIGEST,
+    onnx::FILE,
+    onnx::DIM,
+    onnx::GRADIENT,
+    onnx::ENGINE,
+    onnx::DIGEST,
+    latent::GENERATOR,
+    latent::REWARD,
+    latent::EMBEDDING,
+    latent::CONDITION,
+    latent::BETA,
+    latent::NAME,
+    latent::DIM,
+    latent::ENGINE,
+    latent::DIGEST,
     given::NAME,
     given::DIM,
     given::GRADIENT,
@@ -65,15 +93,18 @@ impl Subject {
             Self::Named(target) => target.build().into(),
             Self::Formula(formula) => Arc::new(formula.clone()),
             Self::Python(file) => Arc::new(file.consulted()),
+            Self::Onnx(file) => Arc::new(file.consulted()),
+            Self::Latent(latent) => latent.build(),
             Self::Given(given) => Arc::new(given.consulted()),
         }
     }
 
     fn placeable(&self) -> Box<dyn Placeable> {
         match self {
-            Self::Named(_) => Box::new(self.build()),
+            Self::Named(_) | Self::Latent(_) => Box::new(self.build()),
             Self::Formula(formula) => Box::new(formula.clone()),
             Self::Python(file) => Box::new(file.consulted()),
+            Self::Onnx(file) => Box::new(file.consulted()),
             Self::Given(given) => Box::new(given.consulted()),
         }
     }
@@ -102,7 +133,28 @@ impl Subject {
     pub(crate) fn fix(&mut self) -> Result<(), TargetError> {
         match self {
             Self::Python(file) => file.fix().map_err(TargetError::failed),
+            Self::Onnx(file) => file.fix().map_err(TargetError::failed),
+            Self::Latent(latent) => latent.fix().map_err(TargetError::failed),
             Self::Named(_) | Self::Formula(_) | Self::Given(_) => Ok(()),
+        }
+    }
+
+    /// The setting that would say what is in its files, if nothing does yet: such a target may turn out to be any.
+    pub(crate) fn open_digest(&self) -> Option<&'static str> {
+        match self {
+            Self::Python(file) => (!file.is_fixed()).then_some(python::DIGEST),
+            Self::Onnx(file) => (!file.is_fixed()).then_some(onnx::DIGEST),
+            Self::Latent(latent) => (!latent.is_fixed()).then_some(latent::DIGEST),
+            Self::Named(_) | Self::Formula(_) | Self::Given(_) => None,
+        }
+    }
+
+    /// Says on how many threads it may be evaluated, if it is one that does not leave that to others.
+    pub(crate) fn employ(&self, threads: usize) {
+        match self {
+            Self::Onnx(file) => file.employ(threads),
+            Self::Latent(latent) => latent.employ(threads),
+            Self::Named(_) | Self::Formula(_) | Self::Python(_) | Self::Given(_) => (),
         }
     }
 
@@ -110,9 +162,7 @@ impl Subject {
     pub fn bring(&mut self, oracle: Arc<dyn Oracle>) -> Result<(), BringError> {
         match self {
             Self::Given(given) => given.bring(oracle),
-            Self::Named(_) | Self::Formula(_) | Self::Python(_) => {
-                Err(BringError::Known { target: self.to_string() })
-            }
+            _ => Err(BringError::Known { target: self.to_string() }),
         }
     }
 
@@ -120,7 +170,7 @@ impl Subject {
     pub fn named(&self) -> Option<NamedTarget> {
         match self {
             Self::Named(target) => Some(*target),
-            Self::Formula(_) | Self::Python(_) | Self::Given(_) => None,
+            _ => None,
         }
     }
 
@@ -128,7 +178,7 @@ impl Subject {
     pub fn formula(&self) -> Option<&Formula> {
         match self {
             Self::Formula(formula) => Some(formula),
-            Self::Named(_) | Self::Python(_) | Self::Given(_) => None,
+            _ => None,
         }
     }
 
@@ -136,7 +186,32 @@ impl Subject {
     pub fn python(&self) -> Option<&PythonFile> {
         match self {
             Self::Python(file) => Some(file),
-            Self::Named(_) | Self::Formula(_) | Self::Given(_) => None,
+            _ => None,
+        }
+    }
+
+    /// The network that computes it, if it is one.
+    pub fn onnx(&self) -> Option<&OnnxFile> {
+        match self {
+            Self::Onnx(file) => Some(file),
+            _ => None,
+        }
+    }
+
+    /// The latent space, if it is one.
+    pub fn latent(&self) -> Option<&LatentTarget> {
+        match self {
+            Self::Latent(latent) => Some(latent),
+            _ => None,
+        }
+    }
+
+    /// The section of presets that is about it: its name, that of its kind, or that of all densities of one's own.
+    pub(super) fn section(&self) -> &'static str {
+        match self {
+            Self::Named(target) => target.name(),
+            Self::Latent(_) => LATENT,
+            _ => OWN,
         }
     }
 
@@ -158,6 +233,8 @@ impl Subject {
             Self::Named(target) => (target.name(), Vec::new()),
             Self::Formula(formula) => (FORMULA, formula::entries(formula)),
             Self::Python(file) => (PYTHON, file.entries()),
+            Self::Onnx(file) => (ONNX, file.entries()),
+            Self::Latent(latent) => (LATENT, latent.entries()),
             Self::Given(given) => (GIVEN, given.entries()),
         };
         [("target", quoted(name))].into_iter().chain(rest).collect()
@@ -171,6 +248,8 @@ impl fmt::Display for Subject {
             Self::Named(target) => f.pad(target.name()),
             Self::Formula(formula) => f.pad(&format!("{FORMULA}-{:06x}", formula::digest(formula))),
             Self::Python(file) => f.pad(&file.name()),
+            Self::Onnx(file) => f.pad(&file.name()),
+            Self::Latent(latent) => f.pad(&latent.name()),
             Self::Given(given) => f.pad(given.name()),
         }
     }
@@ -190,7 +269,20 @@ impl PartialEq<NamedTarget> for Subject {
 
 /// Whether the value of a setting is text, whatever it looks like.
 pub fn is_words(path: &str) -> bool {
-    ["target", formula::TEXT, python::FILE, python::FUNCTION, python::GRADIENT, given::NAME].contains(&path)
+    let words = [
+        "target",
+        formula::TEXT,
+        python::FILE,
+        python::FUNCTION,
+        python::GRADIENT,
+        onnx::FILE,
+        latent::GENERATOR,
+        latent::REWARD,
+        latent::EMBEDDING,
+        latent::NAME,
+        given::NAME,
+    ];
+    words.contains(&path)
 }
 
 /// Whether a setting says what is sampled, apart from `target` itself.
@@ -200,9 +292,14 @@ pub fn is_part(path: &str) -> bool {
 
 /// Which kind of target a setting describes.
 fn kind(path: &str) -> Option<&'static str> {
-    [(FORMULA, formula::is_part(path)), (PYTHON, python::is_part(path)), (GIVEN, given::is_part(path))]
-        .into_iter()
-        .find_map(|(kind, is_part)| is_part.then_some(kind))
+    let kinds = [
+        (FORMULA, formula::is_part(path)),
+        (PYTHON, python::is_part(path)),
+        (ONNX, onnx::KEYS.contains(&path)),
+        (LATENT, latent::KEYS.contains(&path)),
+        (GIVEN, given::is_part(path)),
+    ];
+    kinds.into_iter().find_map(|(kind, is_part)| is_part.then_some(kind))
 }
 
 /// A kind of target in a sentence.
@@ -210,6 +307,8 @@ fn words(kind: &str) -> &'static str {
     match kind {
         FORMULA => "a formula",
         PYTHON => "a Python file",
+        ONNX => "an ONNX file",
+        LATENT => "a latent space",
         _ => "a density that a program brings",
     }
 }
@@ -224,7 +323,7 @@ pub fn read(given: &BTreeMap<String, Entry>, sources: &[Source]) -> Result<Subje
         },
         (None, Some((kind, _))) => kind.to_owned(),
         (None, None) => {
-            let help = "name one, as in `ebbtide train 25gmm` (`ebbtide targets` lists them), or give a log density, as in `ebbtide train --formula \"-x0^2/2\" --dim 1` or `ebbtide train --python model.py --dim 1`";
+            let help = "name one, as in `ebbtide train 25gmm` (`ebbtide targets` lists them), or give a log density, as in `ebbtide train --formula \"-x0^2/2\" --dim 1` `ebbtide train --python model.py --dim 1` or `ebbtide train --onnx energy.onnx`";
             return Err(vec![Problem::new("nothing says what to sample").help(help)]);
         }
     };
@@ -239,6 +338,8 @@ pub fn read(given: &BTreeMap<String, Entry>, sources: &[Source]) -> Result<Subje
     match (name.as_str(), given.get("target")) {
         (FORMULA, _) => formula::read(given, sources).map(Subject::Formula),
         (PYTHON, _) => python::read(given).map(Subject::Python),
+        (ONNX, _) => onnx::read(given, sources).map(Subject::Onnx),
+        (LATENT, _) => latent::read(given, sources).map(Subject::Latent),
         (GIVEN, _) => given::read(given).map(Subject::Given),
         (name, Some(entry)) => named(entry, name).map(Subject::Named),
         (_, None) => unreachable!("settings describe one of the kinds above"),
@@ -249,7 +350,7 @@ fn named(entry: &Entry, name: &str) -> Result<NamedTarget, Vec<Problem>> {
     name.parse::<NamedTarget>().map_err(|unknown| {
         let problem = Problem::new(format!("there is no target named {}", Value::Text(unknown.given)));
         let all = NamedTarget::ALL.map(NamedTarget::name).join(", ");
-        let all = format!("{all}, and {FORMULA} or {PYTHON} for a log density of your own");
+        let all = format!("{all}, and {FORMULA}, {PYTHON}, {ONNX} or {LATENT} for a density of your own");
         let help = match unknown.nearest {
             Some(nearest) => format!("did you mean `{nearest}`? The targets are {all}"),
             None => format!("the targets are {all}"),

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::{self, Path};
 use std::sync::Arc;
 
 use ebbtide::target::Consulted;
 
+use super::part::Parts;
 use super::{Entry, Problem, quoted};
-use crate::python::{Digest, Function, Interpreter, PythonError, Worker};
+use crate::Digest;
+use crate::python::{Function, Interpreter, PythonError, Worker};
 
 /// The settings that say which.
 pub const FILE: &str = "python.file";
@@ -96,59 +97,26 @@ pub fn is_part(path: &str) -> bool {
 
 /// The function that is asked for, or all that is wrong with it. Whether it is there is seen when it is asked.
 pub fn read(given: &BTreeMap<String, Entry>) -> Result<PythonFile, Vec<Problem>> {
-    let mut problems = Vec::new();
-    for (key, missing, help) in [
-        (
-            FILE,
-            "nothing says which Python file has the log density",
-            "`--python model.py`, or `python.file = \"model.py\"`",
-        ),
-        (DIM, "nothing says how many coordinates the log density has", "`--dim 2`, or `python.dim = 2`"),
-    ] {
-        if !given.contains_key(key) {
-            problems.push(Problem::new(missing).help(help));
-        }
-    }
-    let mut wrong = |entry: &Entry, wanted: &str| {
-        let problem = Problem::new(format!("{} is {}, but must be {wanted}", entry.path, entry.value));
-        problems.push(problem.at(entry.place.clone(), format!("not {wanted}")));
-    };
-    let mut text = |key: &str, wanted: &str| {
-        let entry = given.get(key)?;
-        let text = entry.value.text().ok().filter(|text| !text.trim().is_empty());
-        if text.is_none() {
-            wrong(entry, wanted);
-        }
-        text
-    };
-    let file = text(FILE, "the path of a file, in quotes");
-    let name = text(FUNCTION, "the name of a function, in quotes").unwrap_or(USUAL);
-    let gradient = text(GRADIENT, "\"none\", \"torch\", \"jax\" or the name of a function").unwrap_or(NONE);
-    let digest = text(DIGEST, DIGITS).map(|digits| u64::from_str_radix(digits, 16));
-    if let (Some(entry), Some(Err(_))) = (given.get(DIGEST), &digest) {
-        wrong(entry, DIGITS);
-    }
-    let dim = given.get(DIM).map(|entry| (entry, entry.value.whole().ok().filter(|dim| *dim > 0)));
-    if let Some((entry, None)) = dim {
-        wrong(entry, "a whole number, 1 or above");
-    }
-    let file = file.map(|file| absolute(Path::new(file)));
-    if let (Some(entry), Some(None)) = (given.get(FILE), &file) {
-        wrong(entry, "a path that can be written in UTF-8, in a folder that is there");
-    }
-    let (Some(Some(file)), Some((_, Some(dim))), true) = (file, dim, problems.is_empty()) else {
-        return Err(problems);
+    let mut parts = Parts::of(given);
+    parts.need(
+        FILE,
+        "nothing says which Python file has the log density",
+        "`--python model.py`, or `python.file = \"model.py\"`",
+    );
+    parts.need(
+        DIM,
+        "nothing says how many coordinates the log density has",
+        "`--dim 2`, or `python.dim = 2`",
+    );
+    let file = parts.file(FILE);
+    let name = parts.text(FUNCTION, "the name of a function, in quotes").unwrap_or(USUAL);
+    let gradient =
+        parts.text(GRADIENT, "\"none\", \"torch\", \"jax\" or the name of a function").unwrap_or(NONE);
+    let (digest, dim) = (parts.digest(DIGEST), parts.dim(DIM));
+    let (Some(file), Some(dim), true) = (file, dim, parts.problems.is_empty()) else {
+        return Err(parts.problems);
     };
     let gradient = (gradient != NONE).then(|| gradient.to_owned());
-    let digest = digest.and_then(Result::ok).map(Digest);
     let function = Function { file, name: name.to_owned(), dim, gradient };
     Ok(PythonFile { worker: Arc::new(Worker::new(Interpreter::active(), function, digest)), digest })
-}
-
-/// What a digest looks like.
-const DIGITS: &str = "the digest that Ebbtide wrote, in quotes";
-
-/// A path that means the same from everywhere: runs are resumed from other folders than they were begun in.
-fn absolute(file: &Path) -> Option<path::PathBuf> {
-    path::absolute(file).ok().filter(|file| file.to_str().is_some())
 }
