@@ -3,6 +3,7 @@
 mod arithmetic;
 mod case;
 mod growth;
+mod latent;
 mod memory;
 mod overhead;
 mod points;
@@ -33,6 +34,7 @@ const EXAMPLES: &str = "\
 Examples:
   ebbtide-bench updates
   ebbtide-bench growth --threads 1 > growth.csv
+  ebbtide-bench latent examples/digits/prompts/seven.toml --engines tract,ort
   echo '{\"work\": \"sgemm\", \"seconds\": 1}' | ebbtide-bench serve
 
 `benches/peers/run` asks this command and its peers in turn and writes down how they compare.";
@@ -47,6 +49,8 @@ enum Command {
     Growth(growth::Growth),
     /// Print what it costs to keep a training in a folder, as CSV.
     Overhead(overhead::Overhead),
+    /// Print how an iteration's time is split between networks and sampler, as CSV.
+    Latent(latent::Latent),
 }
 
 /// How many threads work.
@@ -69,6 +73,7 @@ fn main() -> ExitCode {
         Command::Serve(serve) => serve.run(),
         Command::Growth(growth) => growth.run(),
         Command::Overhead(overhead) => overhead.run(),
+        Command::Latent(latent) => latent.run(),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -35,7 +35,7 @@ pub struct Asked {
     /// [rows, coordinates] if it has one
     #[arg(long, value_name = "FILE", conflicts_with_all = ["target", "formula", "parameter", "python", "gradient"])]
     onnx: Option<String>,
-    /// What evaluates ONNX networks: `tract`, which is part of this program, or `ort`, which is onnxruntime [default: tract]
+    /// What evaluates ONNX networks: `tract`, which is part of this program, or `ort`, which is onnxruntime [default: ort if it is found, for it is faster]
     #[arg(long, value_name = "NAME", value_parser = Suggested(Engine::ALL.map(Engine::name).to_vec()), hide_possible_values = true, conflicts_with_all = ["target", "formula", "parameter", "python", "gradient"])]
     engine: Option<String>,
     /// How many coordinates the formula has (x0, x1, …), or the points of the Python function, or of a network that does not tell

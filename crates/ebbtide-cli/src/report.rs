@@ -72,8 +72,11 @@ impl Report {
         let mut out = io::stdout().lock();
         writeln!(out, "{}", path.display())?;
         if let Some(folder) = &self.plots {
-            let count = keep::plots(folder, &shown.charts)?;
-            writeln!(out, "{} charts, as SVG and PNG, in {}", count, folder.display())?;
+            keep::plots(folder, &shown)?;
+            writeln!(out, "{} charts, as SVG and PNG, in {}", shown.charts.len(), folder.display())?;
+            if !shown.pictures.is_empty() {
+                writeln!(out, "{} pictures, as PNG, beside them", shown.pictures.len())?;
+            }
         }
         tell_unreadable(unreadable)?;
         Ok(ExitCode::SUCCESS)

@@ -85,8 +85,8 @@ A Python function is asked in a process of its own: `python3` of the PATH, and s
 environment variable EBBTIDE_PYTHON names. It needs NumPy. With `--gradient` local search finds modes, and reverse KL becomes possible.
 
 Latents of a generator under a reward are a file's affair (docs/latent.md): target = \"latent\", latent.generator, latent.reward, latent.beta. Their
-networks, like that of --onnx, are evaluated by an engine of this program; `--engine ort` takes onnxruntime's library, which ORT_DYLIB_PATH names or the active
-Python's package has.
+networks, like that of --onnx, are evaluated by onnxruntime if its library is found (ORT_DYLIB_PATH names it, or the active Python's package onnxruntime has it), and
+otherwise by tract, which is part of this program.
 
 Everything is kept in a folder of its own, runs/<date>-<target>-<method>-T<steps>-s<seed>/:
 config.toml, environment.json, metrics.jsonl, checkpoints/, samples.npy, result.json, report.html, log.txt.

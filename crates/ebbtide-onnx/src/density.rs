@@ -64,8 +64,8 @@ impl NetworkDensity {
     fn ask(&self, points: &[f64], out: &mut [f64], gradient: Option<&mut [f64]>) -> Result<(), TargetError> {
         let points: Vec<f32> = points.iter().map(|x| *x as f32).collect();
         let threads = self.threads.load(Ordering::Relaxed);
-        let (ours, theirs) = if self.network.is_threaded() { (1, threads) } else { (threads, 1) };
-        let answers = spread(out.len(), self.network.block(), ours, |part| {
+        let (block, ours, theirs) = self.network.shares(threads);
+        let answers = spread(out.len(), block, ours, |part| {
             self.network.run(part.len(), &[&points[part.start * self.dim..part.end * self.dim]], theirs)
         });
         let answers = answers.map_err(TargetError::failed)?;

@@ -90,8 +90,8 @@ impl LatentSpace {
         judge: impl Fn(usize, Vec<f32>, usize) -> Result<T, OnnxError> + Sync,
     ) -> Result<Vec<T>, TargetError> {
         let (rows, threads) = (points.len() / self.dim, self.threads.load(Ordering::Relaxed));
-        let (ours, theirs) = if self.generator.is_threaded() { (1, threads) } else { (threads, 1) };
-        let answers = spread(rows, self.generator.block(), ours, |part| {
+        let (block, ours, theirs) = self.generator.shares(threads);
+        let answers = spread(rows, block, ours, |part| {
             let latents = &points[part.start * self.dim..part.end * self.dim];
             let data = self.generator.run(part.len(), &[latents], theirs)?.swap_remove(0);
             judge(part.len(), data, theirs)

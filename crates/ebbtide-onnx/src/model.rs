@@ -94,6 +94,12 @@ impl Model {
         [self.file.as_path()].into_iter().chain(self.external.iter().map(PathBuf::as_path))
     }
 
+    /// Whether it has convolutions.
+    pub(crate) fn has_convolutions(&self) -> bool {
+        let mut nodes = self.proto.graph.iter().flat_map(|graph| &graph.node);
+        nodes.any(|node| ["Conv", "ConvTranspose"].contains(&&*node.op_type))
+    }
+
     /// That its inputs or outputs are not those that are needed.
     pub(crate) fn unlike(&self, expected: impl Into<String>, found: impl Into<String>) -> OnnxError {
         OnnxError::Signature { file: self.file.clone(), expected: expected.into(), found: found.into() }

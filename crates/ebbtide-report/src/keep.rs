@@ -10,8 +10,7 @@ use ebbtide_run::durable::{FileError, replace_with};
 use ebbtide_run::folder::Files;
 use ebbtide_run::trained::Which;
 
-use crate::chart::Chart;
-use crate::page::{self, Life};
+use crate::page::{self, Life, Shown};
 use crate::portrait::{Portrait, PortraitError};
 use crate::raster::Painter;
 
@@ -46,13 +45,16 @@ pub fn write_report(
     Ok(replace_with(path, shown.page.to_html(Life::Still).as_bytes())?)
 }
 
-/// Writes every chart as SVG and as PNG, and says how many there are.
-pub fn plots(folder: &Path, charts: &[Chart]) -> Result<usize, FileError> {
+/// Writes every chart as SVG and as PNG, and every other picture as PNG.
+pub fn plots(folder: &Path, shown: &Shown) -> Result<(), FileError> {
     fs::create_dir_all(folder).map_err(FileError::of("make", folder))?;
     let painter = Painter::default();
-    for chart in charts {
+    for chart in &shown.charts {
         replace_with(&folder.join(format!("{}.svg", chart.name)), chart.for_file().as_bytes())?;
         replace_with(&folder.join(format!("{}.png", chart.name)), &painter.paint(chart))?;
     }
-    Ok(charts.len())
+    for picture in &shown.pictures {
+        replace_with(&folder.join(format!("{}.png", picture.name)), &picture.png)?;
+    }
+    Ok(())
 }

@@ -24,6 +24,7 @@ mod histogram;
 pub mod keep;
 pub mod landscape;
 pub mod page;
+pub mod picture;
 pub mod portrait;
 mod raster;
 pub mod watch;

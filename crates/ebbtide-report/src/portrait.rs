@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ebbtide::metric::{Bounds, Coverage, log_weights};
 use ebbtide::stream::{Address, Purpose};
-use ebbtide::target::{Oracle, Target, TargetError};
+use ebbtide::target::{Latent, Oracle, Target, TargetError};
 use ebbtide::trajectory::{Multipliers, Threads, Trajectories};
 use ebbtide_run::checkpoint::CheckpointError;
 use ebbtide_run::compare::is_over;
@@ -75,6 +75,30 @@ pub struct View {
     pub coverage: Option<Coverage>,
     /// More exact draws, to compare with.
     pub truth: Option<Vec<f32>>,
+    /// What the first samples are decoded into, where they are latents.
+    pub decoded: Option<Decoded>,
+}
+
+/// What latents are decoded into.
+pub struct Decoded {
+    /// The shape of what one of them is.
+    pub shape: Vec<usize>,
+    /// The first samples.
+    pub samples: Vec<f32>,
+    /// As many draws from the prior.
+    pub prior: Vec<f32>,
+}
+
+impl Decoded {
+    fn of(latent: &dyn Latent, samples: &[f32], dim: usize, address: Address) -> Result<Self, TargetError> {
+        let count = (samples.len() / dim).min(DECODED);
+        let mut prior = vec![0.0; count * dim];
+        for (row, draw) in prior.chunks_exact_mut(dim).enumerate() {
+            address.stream(row).fill_normal(draw);
+        }
+        let samples = latent.decode(&samples[..count * dim])?;
+        Ok(Self { shape: latent.shape()?.to_vec(), samples, prior: latent.decode(&prior)? })
+    }
 }
 
 /// Why there is no portrait.
@@ -91,6 +115,8 @@ pub enum PortraitError {
 
 /// The most trajectories of a view: enough for any figure.
 const MOST: usize = 16_384;
+/// Latents that are decoded.
+const DECODED: usize = 64;
 /// Exact draws to compare with.
 const TRUTH: usize = 20_000;
 
@@ -254,6 +280,9 @@ impl View {
         let (generation, destruction) = (sampler.multipliers(&generated), sampler.multipliers(&destroyed));
         let coverage = target.modes().map(|modes| Coverage::new(modes, &samples, dim));
         let mut truth = draws(Purpose::ExactDrawAgain, TRUTH).transpose()?;
+        let latent = target.latent();
+        let decode = |latent| Decoded::of(latent, &samples, dim, address(Purpose::Prior));
+        let decoded = latent.map(decode).transpose()?;
         // What is shown is in the density's own coordinates.
         let (mut generated, mut destroyed) = (generated, destroyed);
         for points in
@@ -268,6 +297,7 @@ impl View {
             destruction,
             coverage,
             truth,
+            decoded,
             exact: exact.is_some(),
             generated,
             destroyed,

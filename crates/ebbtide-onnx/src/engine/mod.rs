@@ -24,6 +24,11 @@ impl Engine {
     /// Both.
     pub const ALL: [Engine; 2] = [Engine::Tract, Engine::Ort];
 
+    /// The faster one that is there: onnxruntime, if its library is found.
+    pub fn fastest() -> Self {
+        if Library::load().is_ok() { Engine::Ort } else { Engine::Tract }
+    }
+
     /// `tract` or `ort`.
     pub const fn name(self) -> &'static str {
         match self {

@@ -2,6 +2,7 @@
 
 pub mod coverage;
 pub mod curves;
+pub mod decoded;
 pub mod look;
 pub mod multipliers;
 pub mod over_steps;

@@ -22,7 +22,7 @@ pub fn comparison(title: &str, found: &[Found], place: &Path) -> Shown {
     let targets = section("targets", Some(targets(&groups, &mut charts)));
     let sections =
         vec![overview(title, found, &groups), targets, section("runs", Some(single_runs(found, place)))];
-    Shown { page: Page { title: format!("{title} – Ebbtide"), sections }, charts }
+    Shown { page: Page { title: format!("{title} – Ebbtide"), sections }, charts, pictures: Vec::new() }
 }
 
 fn overview(title: &str, found: &[Found], groups: &[Group]) -> Section {

@@ -9,7 +9,8 @@ use maud::{Markup, html};
 use super::{Page, Section, figure, figures, section};
 use crate::chart::{Chart, number};
 use crate::figure::samples::{Pair, chosen_pairs, marginals};
-use crate::figure::{coverage, curves, multipliers, processes, samples, weights};
+use crate::figure::{coverage, curves, decoded, multipliers, processes, samples, weights};
+use crate::picture::Picture;
 use crate::portrait::{Portrait, Stage, View};
 
 /// What is shown of a run: its page, and the charts in it.
@@ -18,6 +19,8 @@ pub struct Shown {
     pub page: Page,
     /// All charts, in the order of the page.
     pub charts: Vec<Chart>,
+    /// All pictures that are no charts.
+    pub pictures: Vec<Picture>,
 }
 
 /// The page of a run. `pairs` are the coordinates to look at together; none for a choice of our own.
@@ -25,9 +28,15 @@ pub fn run(portrait: &Portrait, pairs: &[Pair]) -> Result<Shown, TargetError> {
     let mut charts = Vec::new();
     let mut sections = sections_before(portrait, &mut charts);
     sections.extend(views(portrait, pairs, &mut charts)?);
+    let pictures = portrait.view.as_ref().map(decoded::pictures).unwrap_or_default();
+    let body = (!pictures.is_empty()).then(|| {
+        html! { h2 { "Decoded" } div.charts { @for picture in &pictures { (picture.figure()) } } }
+    });
+    // After the overview and the curves: what samples are for.
+    sections.insert(2, section("decoded-samples", body));
     sections.push(settings(portrait));
     let title = format!("{} – {}", portrait.settings.name(), "Ebbtide");
-    Ok(Shown { page: Page { title, sections }, charts })
+    Ok(Shown { page: Page { title, sections }, charts, pictures })
 }
 
 /// The sections that tell of a run's progress, without those that tell of its weights.

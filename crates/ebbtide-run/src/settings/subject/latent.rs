@@ -119,7 +119,7 @@ pub fn read(given: &BTreeMap<String, Entry>, sources: &[Source]) -> Result<Laten
         return Err(parts.problems);
     };
     let files = LatentFiles { generator, reward, embedding, condition, beta };
-    let networks = Networks::<LatentSpace>::new(files, engine.unwrap_or(Engine::Tract), digest, dim);
+    let networks = Networks::<LatentSpace>::new(files, engine.unwrap_or_else(Engine::fastest), digest, dim);
     let dim = match (dim, digest) {
         (Some(dim), Some(_)) => dim,
         _ => networks.made().map_err(|error| vec![refused(&parts, networks.plan(), &error)])?.dim(),

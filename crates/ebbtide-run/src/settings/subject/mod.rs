@@ -150,7 +150,7 @@ impl Subject {
     }
 
     /// Says on how many threads it may be evaluated, if it is one that does not leave that to others.
-    pub(crate) fn employ(&self, threads: usize) {
+    pub fn employ(&self, threads: usize) {
         match self {
             Self::Onnx(file) => file.employ(threads),
             Self::Latent(latent) => latent.employ(threads),

@@ -104,7 +104,7 @@ pub fn read(given: &BTreeMap<String, Entry>, sources: &[Source]) -> Result<OnnxF
     let has_gradient = parts.read(GRADIENT, "\"yes\" or \"no\"", |entry| entry.value.choice(ANSWERS).ok());
     let engine = parts.read(ENGINE, "\"tract\" or \"ort\"", |entry| entry.value.choice(ENGINES).ok());
     let (Some(file), true) = (file, parts.problems.is_empty()) else { return Err(parts.problems) };
-    let networks = Networks::new((file, dim), engine.unwrap_or(Engine::Tract), digest, dim);
+    let networks = Networks::new((file, dim), engine.unwrap_or_else(Engine::fastest), digest, dim);
     let (dim, has_gradient) = match (dim, has_gradient, digest) {
         (Some(dim), Some(has_gradient), Some(_)) => (dim, has_gradient),
         _ => {
