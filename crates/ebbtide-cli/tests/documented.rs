@@ -85,6 +85,14 @@ fn every_example_of_every_help_works() {
         "targets = \"25gmm\"\nseeds = [0, 1]\n[set]\niterations = 5\nevaluation.samples = 16",
     );
     place.write("model.py", "def log_density(x):\n    return -0.5 * (x**2).sum(axis=1)");
+    let networks = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ebbtide-onnx/tests/fixtures");
+    for file in ["energy.onnx", "plane.onnx", "reward.onnx"] {
+        fs::copy(networks.join(file), place.path().join(file)).expect("copied");
+    }
+    place.write(
+        "latent.toml",
+        "target = \"latent\"\nlatent.generator = \"plane.onnx\"\nlatent.reward = \"reward.onnx\"\nlatent.engine = \"tract\"\nnetwork.width = 16",
+    );
     let python = numpy::with_numpy();
     let overview = told(place.command(&["--help"])).out;
     let mut all = examples(&overview);
