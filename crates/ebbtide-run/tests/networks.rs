@@ -81,7 +81,8 @@ fn a_latent_space_is_trained_as_in_the_paper() {
     assert_eq!(config.target_network, Some(0.15));
     assert!(config.local_search.is_none() && settings.placing == Placing::AsIs);
     let written = settings.to_toml();
-    for line in ["variance-bound = 1.0", "bound = 0.1", "latent.condition = [1.0, 2.0]", "latent.beta = 1.0"] {
+    for line in ["variance-bound = 1.0", "bound = 0.1", "latent.condition = [1.0, 2.0]", "latent.beta = 1.0"]
+    {
         assert!(written.contains(line), "{line} in {written}");
     }
     // Whatever is printed can be read, from anywhere: paths are whole.
@@ -101,7 +102,10 @@ fn what_is_wrong_is_told_where_it_stands() {
         (problem.message, at)
     };
     let (message, at) = said("models/reward.onnx", "models/wrong-width.onnx");
-    assert!(message.contains("expected an input that takes what the generator makes, float32 [rows, 3]"), "{message}");
+    assert!(
+        message.contains("expected an input that takes what the generator makes, float32 [rows, 3]"),
+        "{message}"
+    );
     assert_eq!(at.as_deref(), Some("\"../models/wrong-width.onnx\""));
     let (message, at) = said("models/plane.onnx", "models/plan.onnx");
     assert!(message.starts_with("cannot read ") && message.contains("plan.onnx"), "{message}");
@@ -110,9 +114,17 @@ fn what_is_wrong_is_told_where_it_stands() {
     assert!(message.contains("a condition is given, and the reward has no input for one"), "{message}");
     assert_eq!(at.as_deref(), Some("[1]"));
     assert!(said("generator = \"../models/plane.onnx\"", "").0.contains("which network decodes latents"));
-    assert!(said("\"tract\"", "\"track\"").0.contains("latent.engine is \"track\", but must be \"tract\" or \"ort\""));
+    assert!(
+        said("\"tract\"", "\"track\"")
+            .0
+            .contains("latent.engine is \"track\", but must be \"tract\" or \"ort\"")
+    );
     assert!(said("beta = 3.0", "beta = \"much\"").0.contains("must be a number"));
-    assert!(said("\"latent\"", "\"25gmm\"").0.contains("the target is 25gmm, and there is a latent space as well"));
+    assert!(
+        said("\"latent\"", "\"25gmm\"")
+            .0
+            .contains("the target is 25gmm, and there is a latent space as well")
+    );
 }
 
 /// A plane is small enough for a grid: what is weighed agrees with it, and what is not is much better than the prior.
@@ -125,7 +137,10 @@ fn latents_follow_prior_times_reward() {
     let figures = outcome.figures.expect("evaluated");
     let off = figures.log_z - number("log_z");
     assert!(off.abs() < 4.0 * figures.log_z_error + 0.01, "{figures:?}");
-    assert!(figures.elbo < number("log_z") + 4.0 * figures.elbo_error && figures.elbo > number("log_z") - 1.0, "{figures:?}");
+    assert!(
+        figures.elbo < number("log_z") + 4.0 * figures.elbo_error && figures.elbo > number("log_z") - 1.0,
+        "{figures:?}"
+    );
     let rewards = outcome.rewards.expect("a latent space has rewards");
     let prior = number("prior_mean_log_reward");
     assert!((rewards.prior_log_reward - prior).abs() < 5.0 * rewards.prior_log_reward_error, "{rewards:?}");
@@ -145,7 +160,8 @@ fn latents_follow_prior_times_reward() {
     for (values, width, name) in [(&points, 2, "mean_z"), (&data, 3, "mean_x")] {
         for coordinate in 0..width {
             let column = values.iter().skip(coordinate).step_by(width).map(|value| f64::from(*value));
-            let mean = column.zip(&weights).map(|(value, weight)| value * weight).sum::<f64>() / weights.iter().sum::<f64>();
+            let mean = column.zip(&weights).map(|(value, weight)| value * weight).sum::<f64>()
+                / weights.iter().sum::<f64>();
             let truth = truth[name][coordinate].as_f64().expect("a number");
             assert!((mean - truth).abs() < 0.06, "{name}[{coordinate}]: {mean} beside {truth}");
         }
@@ -167,7 +183,8 @@ fn a_run_does_not_become_one_of_other_networks() {
     fs::remove_file(&reward).expect("removed");
     assert!(again().err().expect("no reward").to_string().contains("cannot read "));
     // Samples need no networks.
-    let mut trained = Trained::open(&folder, Which::Last, &Threads::new(1).expect("a thread")).expect("weights are there");
+    let mut trained =
+        Trained::open(&folder, Which::Last, &Threads::new(1).expect("a thread")).expect("weights are there");
     assert_eq!(trained.sampler.sample(3, 0).len(), 6);
 
     fs::copy(fixtures().join("reward.onnx"), &reward).expect("copied");
@@ -181,7 +198,11 @@ fn a_network_is_a_density_of_ones_own() {
     let text = "target = \"onnx\"\niterations = 400\nbatch = 128\nonnx.file = \"../models/energy.onnx\"\nonnx.engine = \"tract\"\nmethod = \"tb-tb\"\n[network]\nwidth = 32";
     let settings = read(place.path(), text).expect("usable");
     assert_eq!((settings.target.to_string(), settings.target.dim()), ("energy".to_owned(), 2));
-    assert!(settings.target.has_gradient() && settings.config.local_search.is_some() && settings.placing == Placing::Pilot);
+    assert!(
+        settings.target.has_gradient()
+            && settings.config.local_search.is_some()
+            && settings.placing == Placing::Pilot
+    );
     let (outcome, _) = trained(settings, place.path());
     let (figures, truth) = (outcome.figures.expect("evaluated"), &expected("density")["integrals"]["log_z"]);
     let truth = truth.as_f64().expect("a number");

@@ -23,6 +23,7 @@ for place in (found.submodule_search_locations if found else []):
 ";
 
 /// The library of onnxruntime, loaded once for the whole program.
+#[derive(Debug)]
 pub struct Library {
     /// Its file.
     pub file: PathBuf,
