@@ -206,6 +206,7 @@ mod tests {
             w2_floor: None,
             modes: Some((24, 25)),
             modes_total_variation: Some(0.061),
+            rewards: None,
             explosion: Some(1e6),
             best_iteration: None,
         }

@@ -79,7 +79,12 @@ fn misread(error: &FormulaError, entry: &Entry, words: &str, sources: &[Source])
     let written = sources.get(source).and_then(|source| source.text.get(span.clone()));
     // A text with escapes is not what stands in the file.
     let span = match written.and_then(|written| written.find(words)) {
-        Some(start) => span.start + start + error.place.start..span.start + start + error.place.end,
+        Some(start) => {
+            // What is missing at the end is shown at the last letter: there is nothing after it to point at.
+            let last = words.get(..error.place.start).and_then(|before| before.char_indices().last());
+            let begin = last.filter(|_| error.place.is_empty()).map_or(error.place.start, |(at, _)| at);
+            span.start + start + begin..span.start + start + error.place.end
+        }
         None => span,
     };
     Problem::new(error.problem.to_string()).at(Place { source, span }, "here")

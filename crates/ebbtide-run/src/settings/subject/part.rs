@@ -82,7 +82,9 @@ impl<'a> Parts<'a> {
         let source = &sources[entry.place.source];
         let folder = Path::new(&source.name).parent().filter(|_| !source.is_argument);
         match (folder, entry.value.text()) {
-            (Some(folder), Ok(own)) => absolute(&folder.join(own)),
+            // Without the way there and back, if there is such a file.
+            (Some(folder), Ok(own)) => absolute(&folder.join(own))
+                .map(|file| file.canonicalize().ok().filter(|file| file.to_str().is_some()).unwrap_or(file)),
             _ => Some(file),
         }
     }
