@@ -32,6 +32,8 @@ class Evaluation:
     """The same between two sets of exact draws."""
     modes: tuple[int, int] | None
     """Modes reached, and modes there are."""
+    rewards: dict[str, float | None] | None
+    """Of latents: ``log_reward`` and ``diversity`` of what samples are decoded into, and the same of the prior."""
     samples: int
     """How many samples this rests on."""
     verdict: str
@@ -69,6 +71,9 @@ class Evaluation:
             rows.append(("W2", f"{self.w2:.4f}", f"2-Wasserstein distance; exact samples get {self.w2_floor:.4f}"))
         if self.modes is not None:
             rows.append(("modes", f"{self.modes[0]} of {self.modes[1]}", "reached"))
+        if self.rewards is not None:
+            own, prior = self.rewards["log_reward"], self.rewards["prior_log_reward"]
+            rows.append(("log r", f"{own:.4f}", f"mean log reward; the prior's is {prior:.4f}"))
         return rows
 
     def __str__(self) -> str:
