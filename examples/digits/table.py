@@ -57,7 +57,7 @@ def summary(lines: list[Line], prompts: list[str]) -> list[str]:
 
 def by_prompt(lines: list[Line], prompts: list[str], reference: dict[str, dict[str, float]]) -> list[str]:
     rows = [
-        "| prompt | method | seeds | ELBO | log Z | by 10⁵ draws of the prior | E[log r] | exact | prior | diversity | exact | prior | ESS | k̂ | s |",
+        "| prompt | method | seeds | ELBO | log Z | by draws of the prior | E[log r] | exact | prior | diversity | exact | prior | ESS | k̂ | s |",
         "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
     ]
     for prompt in prompts:
