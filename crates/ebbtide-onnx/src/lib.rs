@@ -3,7 +3,9 @@
 //! A file is data, not code, and may come from anywhere: it is looked at before anything is made of it, and whatever is wrong with it is a
 //! typed error ([`OnnxError`]).
 //!
-//!     model (a file, looked at) → engine (tract, or onnxruntime) → network (asked about rows) → latent, density
+//! ```text
+//! model (a file, looked at) → engine (tract, or onnxruntime) → network (asked about rows) → latent, density
+//! ```
 
 mod density;
 mod engine;
