@@ -134,7 +134,7 @@ def sheet(rows: list[np.ndarray], path: Path, scale: int = 4) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--draws", type=int, default=1 << 18)
+    parser.add_argument("--draws", type=int, default=1 << 19)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=1)
     asked = parser.parse_args()

@@ -9,8 +9,10 @@ import argparse
 import json
 import platform
 import time
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -25,6 +27,7 @@ from rewards import ClassReward, InkReward, LeaningClassReward, SymmetryReward
 FOLDER = Path(__file__).parent / "models"
 PACKAGES = ("torch", "scikit-learn", "onnx", "onnxruntime", "numpy")
 TOLERANCE = 1e-4
+Learned = TypeVar("Learned")
 
 
 def settings() -> argparse.Namespace:
@@ -90,7 +93,7 @@ def main() -> None:
     known, held = digits(asked.seed)
     seconds = {}
 
-    def timed(name: str, work):
+    def timed(name: str, work: Callable[[], Learned]) -> Learned:
         start = time.perf_counter(), time.process_time()
         result = work()
         seconds[name] = {

@@ -80,6 +80,14 @@ def test_resampling_is_pillows(sides: tuple[int, int]) -> None:
     assert np.allclose((rows @ torch.tensor(shades) @ rows.T).numpy(), wanted, atol=1e-4)
 
 
+def test_an_image_is_prepared_as_pillow_would_but_for_rounding() -> None:
+    shades = np.random.default_rng(1).integers(0, 256, (48, 48, 3), dtype=np.uint8)
+    wanted = np.asarray(Image.fromarray(shades).resize((32, 32), Image.Resampling.BICUBIC), dtype=np.float32)
+    prepare = Prepare(48, 32)
+    found = prepare(torch.tensor(shades).permute(2, 0, 1)[None] / 255) * prepare.deviation + prepare.mean
+    assert np.abs(found[0].permute(1, 2, 0).numpy() * 255 - wanted).max() < 1.5
+
+
 def test_colours_are_normalised() -> None:
     grey = torch.tensor(MEAN)[None, :, None, None].expand(1, 3, 20, 20)
     assert torch.allclose(Prepare(20, 8)(grey), torch.zeros(1, 3, 8, 8), atol=1e-5)
