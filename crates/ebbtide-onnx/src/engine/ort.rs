@@ -43,6 +43,8 @@ impl Session {
             ort::session::Session::builder(&library.environment)?
                 .with_optimization_level(GraphOptimizationLevel::All)?
                 .with_intra_threads(threads)?
+                // Its threads would wait awake while ours work.
+                .with_intra_op_spinning(false)?
                 .with_deterministic_compute(true)?
                 .commit_from_file(&self.file)
         };
