@@ -14,11 +14,11 @@ use crate::{Engine, Model, OnnxError};
 /// Which networks, and how much the reward counts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LatentFiles {
-    /// From a latent to data: one input [rows, latent], one output [rows, …].
+    /// From a latent to data: one input, `[rows, latent]`, one output, `[rows, …]`.
     pub generator: PathBuf,
-    /// From data to log r: one input of data, perhaps another one for the condition, one output [rows] or [rows, 1].
+    /// From data to log r: one input of data, perhaps another one for the condition, one output, `[rows]` or `[rows, 1]`.
     pub reward: PathBuf,
-    /// From data to numbers by which they are compared: one input, one output [rows, …].
+    /// From data to numbers by which they are compared: one input, one output, `[rows, …]`.
     pub embedding: Option<PathBuf>,
     /// What the reward is conditioned on.
     pub condition: Option<Vec<f32>>,
