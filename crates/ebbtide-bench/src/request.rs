@@ -44,7 +44,7 @@ impl Asked {
     /// Sets the work up.
     pub fn set_up(&self, threads: &Threads) -> Result<Box<dyn Work>, Failure> {
         Ok(match *self {
-            Asked::Sgemm => Box::new(Sgemm::new(threads.count())),
+            Asked::Sgemm => Box::new(Sgemm::new(Sgemm::SIZE, threads.count())),
             Asked::Update(case) => Box::new(Update::new(case, threads)?),
             Asked::ReverseKl(case) => Box::new(ReverseKl::new(case, threads)?),
             Asked::Sample(case) => Box::new(Sample::new(case, threads)?),

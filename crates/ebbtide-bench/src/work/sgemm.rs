@@ -3,11 +3,9 @@
 use super::Work;
 use crate::Failure;
 
-/// Rows and columns of all three matrices.
-const SIZE: usize = 2048;
-
 /// c ← a b in single precision, by the `gemm` crate.
 pub struct Sgemm {
+    size: usize,
     a: Vec<f32>,
     b: Vec<f32>,
     c: Vec<f32>,
@@ -15,14 +13,17 @@ pub struct Sgemm {
 }
 
 impl Sgemm {
-    /// Matrices ready to be multiplied by so many threads.
-    pub fn new(threads: usize) -> Self {
-        let matrix = |value| vec![value; SIZE * SIZE];
+    /// Rows and columns that are enough for it.
+    pub const SIZE: usize = 2048;
+
+    /// Matrices of so many rows and columns, ready to be multiplied by so many threads.
+    pub fn new(size: usize, threads: usize) -> Self {
+        let matrix = |value| vec![value; size * size];
         let parallelism = match threads {
             1 => gemm::Parallelism::None,
             _ => gemm::Parallelism::Rayon(threads),
         };
-        Self { a: matrix(0.5), b: matrix(0.25), c: matrix(0.0), parallelism }
+        Self { size, a: matrix(0.5), b: matrix(0.25), c: matrix(0.0), parallelism }
     }
 }
 
@@ -30,8 +31,8 @@ impl Work for Sgemm {
     #[allow(unsafe_code)]
     fn call(&mut self) -> Result<(), Failure> {
         let (a, b, c) = (self.a.as_ptr(), self.b.as_ptr(), self.c.as_mut_ptr());
-        let (n, across) = (SIZE, SIZE as isize);
-        // SAFETY: all three vectors hold SIZE × SIZE numbers, by columns, and are different vectors.
+        let (n, across) = (self.size, self.size as isize);
+        // SAFETY: all three vectors hold n × n numbers, by columns, and are different vectors.
         unsafe {
             gemm::gemm(
                 n,
@@ -59,7 +60,7 @@ impl Work for Sgemm {
     }
 
     fn flops(&self) -> f64 {
-        2.0 * (SIZE as f64).powi(3)
+        2.0 * (self.size as f64).powi(3)
     }
 
     fn value(&self) -> Option<f64> {
@@ -73,8 +74,9 @@ mod tests {
 
     #[test]
     fn the_product_is_the_product() {
-        let mut sgemm = Sgemm::new(1);
+        let size = 200;
+        let mut sgemm = Sgemm::new(size, 1);
         sgemm.call().expect("a product cannot fail");
-        assert!(sgemm.c.iter().all(|&value| value == 0.5 * 0.25 * SIZE as f32));
+        assert!(sgemm.c.iter().all(|&value| value == 0.5 * 0.25 * size as f32));
     }
 }
