@@ -27,7 +27,7 @@ impl fmt::Display for Raised {
 impl Error for Raised {}
 
 /// How to do without a pilot.
-const WHERE: &str = "location= and scale=, or bounds=, say where it is";
+const WHERE: &str = "location= and scale=, or bounds=";
 
 /// One of the package's own exceptions.
 fn exception(py: Python<'_>, module: &str, name: &str, message: String) -> PyErr {
@@ -59,7 +59,7 @@ pub fn run(py: Python<'_>, error: &RunError) -> PyErr {
         RunError::Target(error) => density(py, error, None),
         RunError::Pilot(PilotError::Target(error)) => {
             let raised = density(py, error, None);
-            let note = format!("a pilot was looking for the density, near and far; {WHERE}");
+            let note = format!("a pilot was looking for the density, near and far; {WHERE}, say where it is");
             let _ = raised.value(py).call_method1("add_note", (note,));
             raised
         }

@@ -2,7 +2,7 @@
 
 use super::exp::exp;
 use super::function::Function;
-use super::tape::{Operation, Place};
+use super::tape::{LogSumExp, Operation, Place, Sum};
 use crate::target::saturate;
 
 /// Points that are evaluated side by side.
@@ -66,15 +66,13 @@ fn forwards(operations: &[Operation], dim: usize, rows: &[f32], values: &mut [La
                     *out = f64::from(rows[lane.min(last) * dim + index]);
                 }
             }
-            Operation::Shift(a, by) => singles(&before[a], out, |a| a + by.value()),
-            Operation::Scale(a, by) => singles(&before[a], out, |a| a * by.value()),
+            Operation::Sum(ref sum) => total(sum, before, out),
             Operation::Square(a) => singles(&before[a], out, |a| a * a),
-            Operation::Total(ref terms) => fold(terms, before, out, |sum, term| sum + term),
-            Operation::Largest(ref terms) => fold(terms, before, out, larger),
+            Operation::Largest(ref terms) => largest(terms, before, out),
             Operation::ExpBelow(a, b) => pairs(&before[a], &before[b], out, |a, b| exp(a - finite(b))),
-            Operation::Above(a, b) => pairs(&before[a], &before[b], out, |a, b| a + finite(b)),
-            Operation::Add(a, b) => pairs(&before[a], &before[b], out, |a, b| a + b),
-            Operation::Subtract(a, b) => pairs(&before[a], &before[b], out, |a, b| a - b),
+            Operation::LogSumExp(LogSumExp { sum, largest, .. }) => {
+                pairs(&before[sum], &before[largest], out, |sum, largest| sum.ln() + finite(largest));
+            }
             Operation::Multiply(a, b) => pairs(&before[a], &before[b], out, |a, b| a * b),
             Operation::Divide(a, b) => pairs(&before[a], &before[b], out, |a, b| a / b),
             Operation::Fixed(a, power) => singles(&before[a], out, |a| a.powf(power.value())),
@@ -101,36 +99,33 @@ fn backwards(
     gradient.fill(0.0);
     slopes.fill([0.0; LANES]);
     slopes[operations.len() - 1] = [1.0; LANES];
-    for (place, operation) in operations.iter().enumerate().rev() {
-        if !is_on_the_way[place] {
-            continue;
-        }
+    for place in (0..operations.len()).rev().filter(|place| is_on_the_way[*place]) {
         let (before, rest) = slopes.split_at_mut(place);
         let (slope, value) = (&rest[0], &values[place]);
-        match *operation {
-            // Only a logarithm of a sum asks for the largest, and the slope does not go there.
-            Operation::Constant(_) | Operation::Largest(_) => {}
-            Operation::Shift(a, _) | Operation::Above(a, _) => each(&mut before[a], |lane| slope[lane]),
-            Operation::Total(ref terms) => {
-                for term in terms {
-                    each(&mut before[*term], |lane| slope[lane]);
+        match operations[place] {
+            // Only a logarithm of a sum of exponentials asks for the latter two, and its slope goes past them.
+            Operation::Constant(_) | Operation::Largest(_) | Operation::ExpBelow(..) => {}
+            Operation::LogSumExp(LogSumExp { ref terms, sum, .. }) => {
+                let mut share = [0.0; LANES];
+                pairs(slope, &values[sum], &mut share, |slope, sum| slope / sum);
+                for &(term, weight) in terms {
+                    each(&mut before[term], |lane| product(share[lane], values[weight][lane]));
                 }
             }
-            Operation::ExpBelow(a, _) => each(&mut before[a], |lane| times(slope[lane], || value[lane])),
-            Operation::Scale(a, by) => each(&mut before[a], |lane| slope[lane] * by.value()),
+            Operation::Sum(Sum { ref terms, by, .. }) => {
+                for &(term, factor) in terms {
+                    let steepness = factor.value() * by.value();
+                    each(&mut before[term], |lane| slope[lane] * steepness);
+                }
+            }
+            Operation::Apply(Function::Exp, a) => {
+                each(&mut before[a], |lane| product(slope[lane], value[lane]))
+            }
             Operation::Square(a) => each(&mut before[a], |lane| 2.0 * slope[lane] * values[a][lane]),
             Operation::Coordinate(index) => {
                 for (row, slope) in gradient.chunks_exact_mut(dim).zip(slope) {
                     row[index] = saturate(*slope);
                 }
-            }
-            Operation::Add(a, b) => {
-                each(&mut before[a], |lane| slope[lane]);
-                each(&mut before[b], |lane| slope[lane]);
-            }
-            Operation::Subtract(a, b) => {
-                each(&mut before[a], |lane| slope[lane]);
-                each(&mut before[b], |lane| -slope[lane]);
             }
             Operation::Multiply(a, b) => {
                 each(&mut before[a], |lane| slope[lane] * values[b][lane]);
@@ -149,9 +144,6 @@ fn backwards(
                     times(slope[lane], || exponent[lane] * base[lane].powf(exponent[lane] - 1.0))
                 });
                 each(&mut before[b], |lane| times(slope[lane] * value[lane], || base[lane].ln()));
-            }
-            Operation::Apply(Function::Exp, a) => {
-                each(&mut before[a], |lane| times(slope[lane], || value[lane]))
             }
             Operation::Apply(function, a) => {
                 each(&mut before[a], |lane| {
@@ -187,11 +179,23 @@ fn pairs(a: &Lanes, b: &Lanes, out: &mut Lanes, of: impl Fn(f64, f64) -> f64) {
 }
 
 #[inline(always)]
-fn fold(terms: &[Place], values: &[Lanes], out: &mut Lanes, with: impl Fn(f64, f64) -> f64) {
+fn total(sum: &Sum, values: &[Lanes], out: &mut Lanes) {
+    let (first, factor) = sum.terms[0];
+    let mut all = values[first].map(|value| value * factor.value());
+    for &(term, factor) in &sum.terms[1..] {
+        for lane in 0..LANES {
+            all[lane] += values[term][lane] * factor.value();
+        }
+    }
+    singles(&all, out, |all| all * sum.by.value() + sum.plus.value());
+}
+
+#[inline(always)]
+fn largest(terms: &[Place], values: &[Lanes], out: &mut Lanes) {
     let mut all = values[terms[0]];
     for term in &terms[1..] {
         for lane in 0..LANES {
-            all[lane] = with(all[lane], values[*term][lane]);
+            all[lane] = larger(all[lane], values[*term][lane]);
         }
     }
     *out = all;
@@ -205,6 +209,13 @@ fn each(slopes: &mut Lanes, of: impl Fn(usize) -> f64) {
 }
 
 /// A product that is nothing where nothing goes into it, however steep it is there.
+#[inline(always)]
+fn product(slope: f64, steepness: f64) -> f64 {
+    let product = slope * steepness;
+    if slope == 0.0 { 0.0 } else { product }
+}
+
+/// The same where it is not worth finding the steepness in vain.
 #[inline(always)]
 fn times(slope: f64, steepness: impl Fn() -> f64) -> f64 {
     if slope == 0.0 { 0.0 } else { slope * steepness() }

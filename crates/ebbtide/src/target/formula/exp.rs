@@ -9,39 +9,47 @@ const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
 /// Added and taken away again, it rounds to a whole number, which stands in the last bits meanwhile.
 const ROUNDER: f64 = 6_755_399_441_055_744.0;
 
-/// 1/k!, from the highest power on.
+/// 1/k!, for the powers from 0 on.
 const TERMS: [f64; 14] = [
-    1.0 / 6_227_020_800.0,
-    1.0 / 479_001_600.0,
-    1.0 / 39_916_800.0,
-    1.0 / 3_628_800.0,
-    1.0 / 362_880.0,
-    1.0 / 40_320.0,
-    1.0 / 5_040.0,
-    1.0 / 720.0,
-    1.0 / 120.0,
-    1.0 / 24.0,
-    1.0 / 6.0,
+    1.0,
+    1.0,
     0.5,
-    1.0,
-    1.0,
+    1.0 / 6.0,
+    1.0 / 24.0,
+    1.0 / 120.0,
+    1.0 / 720.0,
+    1.0 / 5_040.0,
+    1.0 / 40_320.0,
+    1.0 / 362_880.0,
+    1.0 / 3_628_800.0,
+    1.0 / 39_916_800.0,
+    1.0 / 479_001_600.0,
+    1.0 / 6_227_020_800.0,
 ];
 
 /// eˣ, to the last two bits; 0 and ∞ where it is beyond all numbers, NaN for NaN.
 #[inline(always)]
 pub fn exp(x: f64) -> f64 {
     let x = x.clamp(-746.0, 710.0);
-    let rounded = x * LOG2_E + ROUNDER;
+    let rounded = x.mul_add(LOG2_E, ROUNDER);
     let whole = rounded - ROUNDER;
-    let rest = x - whole * LN_2_HIGH - whole * LN_2_LOW;
-    let mut sum = TERMS[0];
-    for term in &TERMS[1..] {
-        sum = sum * rest + term;
-    }
+    let rest = whole.mul_add(-LN_2_LOW, whole.mul_add(-LN_2_HIGH, x));
+    let sum = series(rest);
     // 2 to the whole number, in two parts: one alone may be beyond all numbers where the product is not.
     let power = rounded.to_bits().wrapping_sub(ROUNDER.to_bits()) as i64;
     let half = power >> 1;
     sum * two_to(half) * two_to(power - half)
+}
+
+/// The sum of all terms: of pairs, then of pairs of those, and so on. One term after the other, each would wait for the one before.
+#[inline(always)]
+fn series(x: f64) -> f64 {
+    let pair = |first: usize| TERMS[first + 1].mul_add(x, TERMS[first]);
+    let square = x * x;
+    let four = |first: usize| pair(first + 2).mul_add(square, pair(first));
+    let fourth = square * square;
+    let (low, high) = (four(4).mul_add(fourth, four(0)), pair(12).mul_add(fourth, four(8)));
+    high.mul_add(fourth * fourth, low)
 }
 
 #[inline(always)]

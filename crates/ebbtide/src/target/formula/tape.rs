@@ -13,6 +13,9 @@ pub type Place = usize;
 pub struct Number(u64);
 
 impl Number {
+    const ZERO: Self = Self(0);
+    const ONE: Self = Self(1.0_f64.to_bits());
+
     fn new(value: f64) -> Self {
         Self(value.to_bits())
     }
@@ -28,13 +31,8 @@ impl Number {
 pub enum Operation {
     Constant(Number),
     Coordinate(usize),
-    /// Plus what is the same for all points.
-    Shift(Place, Number),
-    /// Times what is the same for all points.
-    Scale(Place, Number),
+    Sum(Sum),
     Square(Place),
-    Add(Place, Place),
-    Subtract(Place, Place),
     Multiply(Place, Place),
     Divide(Place, Place),
     /// To a power that is the same for all points and not whole.
@@ -43,14 +41,44 @@ pub enum Operation {
     Apply(Function, Place),
     Min(Place, Place),
     Max(Place, Place),
-    /// The sum of three or more.
-    Total(Box<[Place]>),
     /// The largest of several.
     Largest(Box<[Place]>),
-    /// exp of the first less the second, which does not count for the gradient, nor at all where it is infinite.
+    /// exp of the first less the second, unless that is infinite.
     ExpBelow(Place, Place),
-    /// The first, and the second where it is finite; again it does not count for the gradient.
-    Above(Place, Place),
+    LogSumExp(LogSumExp),
+}
+
+/// log Σ exp of terms, after what it takes has been done. The gradient goes on to the terms directly.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct LogSumExp {
+    /// Terms, and exp of them less the largest.
+    pub terms: Box<[(Place, Place)]>,
+    /// The sum of those exponentials.
+    pub sum: Place,
+    pub largest: Place,
+}
+
+/// (factor · one + factor · another + …) · by + plus, done in this order; all numbers are the same for all points.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Sum {
+    pub terms: Box<[(Place, Number)]>,
+    pub by: Number,
+    pub plus: Number,
+}
+
+impl Sum {
+    fn of(terms: impl IntoIterator<Item = (Place, f64)>) -> Self {
+        let terms = terms.into_iter().map(|(place, factor)| (place, Number::new(factor))).collect();
+        Self { terms, by: Number::ONE, plus: Number::ZERO }
+    }
+
+    /// The only term, with what it is multiplied by, if nothing is added to it.
+    fn multiple(&self) -> Option<(Place, f64)> {
+        match self.terms[..] {
+            [(place, factor)] if self.plus == Number::ZERO => Some((place, factor.value() * self.by.value())),
+            _ => None,
+        }
+    }
 }
 
 /// A tape that is being written.
@@ -78,21 +106,11 @@ impl Writer {
     }
 
     /// The operations that the value of `last` rests on, `last` at the end.
-    pub fn finish(self, last: Place) -> Vec<Operation> {
-        let mut is_used = vec![false; last + 1];
-        is_used[last] = true;
-        for place in (0..=last).rev() {
-            if is_used[place] {
-                self.operations[place].each(|other| is_used[other] = true);
-            }
-        }
-        let mut places = vec![0; last + 1];
-        let mut kept = Vec::new();
-        for place in (0..=last).filter(|place| is_used[*place]) {
-            places[place] = kept.len();
-            kept.push(self.operations[place].map(|other| places[other]));
-        }
-        kept
+    pub fn finish(mut self, last: Place) -> Vec<Operation> {
+        self.operations.truncate(last + 1);
+        let mut operations = pruned(&self.operations);
+        merge(&mut operations);
+        pruned(&operations)
     }
 
     fn push(&mut self, operation: Operation) -> Place {
@@ -117,7 +135,7 @@ impl Writer {
             (Some(a), Some(b)) => self.constant(a + b),
             (Some(constant), None) => self.shift(b, constant),
             (None, Some(constant)) => self.shift(a, constant),
-            (None, None) => self.push(Operation::Add(a.min(b), a.max(b))),
+            (None, None) => self.push(Operation::Sum(Sum::of([(a.min(b), 1.0), (a.max(b), 1.0)]))),
         }
     }
 
@@ -129,7 +147,7 @@ impl Writer {
                 let negative = self.scale(b, -1.0);
                 self.shift(negative, constant)
             }
-            (None, None) => self.push(Operation::Subtract(a, b)),
+            (None, None) => self.push(Operation::Sum(Sum::of([(a, 1.0), (b, -1.0)]))),
         }
     }
 
@@ -139,14 +157,24 @@ impl Writer {
     }
 
     fn shift(&mut self, a: Place, by: f64) -> Place {
-        if by == 0.0 { a } else { self.push(Operation::Shift(a, Number::new(by))) }
+        match by {
+            0.0 => a,
+            _ => self.push(Operation::Sum(Sum { plus: Number::new(by), ..Sum::of([(a, 1.0)]) })),
+        }
     }
 
     fn scale(&mut self, a: Place, by: f64) -> Place {
-        match self.operations[a] {
-            Operation::Scale(inner, other) => self.scale(inner, by * other.value()),
-            _ if by == 1.0 => a,
-            _ => self.push(Operation::Scale(a, Number::new(by))),
+        match self.multiple(a) {
+            Some((inner, other)) => self.scale(inner, by * other),
+            None if by == 1.0 => a,
+            None => self.push(Operation::Sum(Sum::of([(a, by)]))),
+        }
+    }
+
+    fn multiple(&self, place: Place) -> Option<(Place, f64)> {
+        match &self.operations[place] {
+            Operation::Sum(sum) => sum.multiple(),
+            _ => None,
         }
     }
 
@@ -217,7 +245,7 @@ impl Writer {
             [] => return self.constant(constant),
             [only] => only,
             [a, b] => self.add(a, b),
-            _ => self.push(Operation::Total(others.into())),
+            _ => self.push(Operation::Sum(Sum::of(others.into_iter().map(|term| (term, 1.0))))),
         };
         self.shift(sum, constant)
     }
@@ -228,8 +256,63 @@ impl Writer {
         let weights: Vec<Place> =
             terms.iter().map(|term| self.push(Operation::ExpBelow(*term, largest))).collect();
         let sum = self.total(&weights);
-        let log = self.apply(Function::Log, sum);
-        self.push(Operation::Above(log, largest))
+        let terms = terms.iter().copied().zip(weights).collect();
+        self.push(Operation::LogSumExp(LogSumExp { terms, sum, largest }))
+    }
+}
+
+/// Those operations alone that the last one rests on.
+fn pruned(operations: &[Operation]) -> Vec<Operation> {
+    let mut is_used = vec![false; operations.len()];
+    if let Some(last) = is_used.last_mut() {
+        *last = true;
+    }
+    for (place, operation) in operations.iter().enumerate().rev() {
+        if is_used[place] {
+            operation.each(|other| is_used[other] = true);
+        }
+    }
+    let mut places = vec![0; operations.len()];
+    let mut kept = Vec::new();
+    for (place, operation) in operations.iter().enumerate().filter(|(place, _)| is_used[*place]) {
+        places[place] = kept.len();
+        kept.push(operation.map(|other| places[other]));
+    }
+    kept
+}
+
+/// Makes one sum of several where additions keep their order, so that nothing is rounded that was not before, and none is done twice.
+fn merge(operations: &mut [Operation]) {
+    let mut uses = vec![0_usize; operations.len()];
+    operations.iter().for_each(|operation| operation.each(|used| uses[used] += 1));
+    for place in 0..operations.len() {
+        let (before, rest) = operations.split_at_mut(place);
+        let Operation::Sum(sum) = &mut rest[0] else { continue };
+        let earlier = |place: Place| match &before[place] {
+            Operation::Sum(sum) => Some(sum),
+            _ => None,
+        };
+        let mut terms = Vec::new();
+        for &(place, factor) in &sum.terms {
+            let is_plain = |sum: &Sum| (sum.by, sum.plus, factor) == (Number::ONE, Number::ZERO, Number::ONE);
+            match earlier(place) {
+                Some(inner) if let Some((place, other)) = inner.multiple() => {
+                    terms.push((place, Number::new(factor.value() * other)));
+                }
+                // The others come after it, as they would have anyhow.
+                Some(first) if terms.is_empty() && uses[place] == 1 && is_plain(first) => {
+                    terms.extend_from_slice(&first.terms);
+                }
+                _ => terms.push((place, factor)),
+            }
+        }
+        sum.terms = terms.into();
+        if let [(only, factor)] = sum.terms[..]
+            && let Some(inner) = earlier(only).filter(|inner| uses[only] == 1 && inner.plus == Number::ZERO)
+        {
+            sum.by = Number::new(sum.by.value() * factor.value() * inner.by.value());
+            sum.terms = inner.terms.clone();
+        }
     }
 }
 
@@ -242,7 +325,9 @@ pub fn is_on_the_way(operations: &[Operation]) -> Vec<bool> {
     for (place, operation) in operations.iter().enumerate().rev() {
         if is_on_the_way[place] {
             match operation {
-                Operation::ExpBelow(a, _) | Operation::Above(a, _) => is_on_the_way[*a] = true,
+                Operation::LogSumExp(LogSumExp { terms, .. }) => {
+                    terms.iter().for_each(|(term, _)| is_on_the_way[*term] = true);
+                }
                 _ => operation.each(|used| is_on_the_way[used] = true),
             }
         }
@@ -261,18 +346,19 @@ impl Operation {
 
     /// The same operation on things that stand elsewhere.
     fn map(&self, mut to: impl FnMut(Place) -> Place) -> Self {
-        let mut all = |places: &[Place]| places.iter().map(|place| to(*place)).collect();
         match *self {
             Self::Constant(_) | Self::Coordinate(_) => self.clone(),
-            Self::Total(ref terms) => Self::Total(all(terms)),
-            Self::Largest(ref terms) => Self::Largest(all(terms)),
-            Self::Shift(a, by) => Self::Shift(to(a), by),
-            Self::Scale(a, by) => Self::Scale(to(a), by),
+            Self::Sum(Sum { ref terms, by, plus }) => {
+                let terms = terms.iter().map(|&(place, factor)| (to(place), factor)).collect();
+                Self::Sum(Sum { terms, by, plus })
+            }
+            Self::Largest(ref terms) => Self::Largest(terms.iter().map(|place| to(*place)).collect()),
             Self::Square(a) => Self::Square(to(a)),
             Self::ExpBelow(a, b) => Self::ExpBelow(to(a), to(b)),
-            Self::Above(a, b) => Self::Above(to(a), to(b)),
-            Self::Add(a, b) => Self::Add(to(a), to(b)),
-            Self::Subtract(a, b) => Self::Subtract(to(a), to(b)),
+            Self::LogSumExp(LogSumExp { ref terms, sum, largest }) => {
+                let terms = terms.iter().map(|&(term, weight)| (to(term), to(weight))).collect();
+                Self::LogSumExp(LogSumExp { terms, sum: to(sum), largest: to(largest) })
+            }
             Self::Multiply(a, b) => Self::Multiply(to(a), to(b)),
             Self::Divide(a, b) => Self::Divide(to(a), to(b)),
             Self::Fixed(a, power) => Self::Fixed(to(a), power),

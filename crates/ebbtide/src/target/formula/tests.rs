@@ -87,6 +87,7 @@ fn gradients_are_those_of_differences() {
         "(x0^2 + 0.5)^(x1 - 0.2) + (2 + x2)^1.7 + x0^5",
         "min(x0, x1, x2) + 2*max(x0^2, x1*x2)",
         "logsumexp(-(x0 - 1)^2, -(x1 + 1)^2 - 0.3, -x2^2)",
+        "-3*(x0 + 2*(x1 - 0.5*x2) + 1)/2 + exp(x0 + x1 - x2) - (x0 + x1 - x2 + x0^2)",
         "sum(i, 1, dim-1, -100*(x[i] - x[i-1]^2)^2 - (1 - x[i-1])^2)",
     ];
     let points = [[0.3f32, -0.7, 0.9], [1.4, 0.6, -0.35], [-0.8, 1.1, 0.55]];
@@ -132,6 +133,26 @@ fn what_is_said_twice_is_done_once() {
     let twice = Formula::new("(x0 - 1)^2*(x0 - 1)^2 + (x0 - 1)^2 + 0*3", 1, &[]).expect("a formula");
     // x0, x0 − 1, its square, the square's square, the sum.
     assert_eq!(twice.operations.len(), 5);
+}
+
+#[test]
+fn sums_of_sums_are_one_operation() {
+    let count = |text: &str| Formula::new(text, 2, &[]).expect("a formula").operations.len();
+    // Coordinates, x0², x0⁴, x1², and the sum.
+    assert_eq!(count("-x0^4 + 6*x0^2 + 0.5*x0 - 0.5*x1^2 + 3"), 6);
+    assert_eq!(count("-((x0 - 1)^2 + (x1 - 2)^2)/0.6"), 7);
+    // A sum that two others rest on is not done twice.
+    assert_eq!(count("exp(x0 + x1) + (x0 + x1 + x0^2)"), 7);
+}
+
+#[test]
+fn sums_are_added_in_the_order_that_they_are_written_in() {
+    let point = [0.3f32, 1.1, 0.7];
+    let [x0, x1, x2] = point.map(f64::from);
+    assert_eq!(value("x0 + (1e16*x1 - 1e16*x1) + x2", &point), x0 + (1e16 * x1 - 1e16 * x1) + x2);
+    assert_eq!(value("x0 + 1e16*x1 - 1e16*x1 + 0*x2", &point), x0 + 1e16 * x1 - 1e16 * x1);
+    assert_eq!(value("(x0 + 1e16) - 1e16 + (x1 - x2)*3", &point), ((x0 + 1e16) - 1e16) + (x1 - x2) * 3.0);
+    assert_eq!(value("((x0 - x1)*1e9 + 1)*x2", &point), ((x0 - x1) * 1e9 + 1.0) * x2);
 }
 
 #[test]
