@@ -305,6 +305,7 @@ def test_a_density_that_is_nowhere_says_where_to_say_where() -> None:
         et.fit(lambda x: np.exp(x[:, 0] ** 2), dim=2, grad=bowl_gradient, **SMALL)
     if hasattr(caught.value, "__notes__"):  # from Python 3.11 on
         assert "a pilot was looking for the density" in caught.value.__notes__[0]
+    assert caught.value.iteration is None, "it was before the first"
 
 
 def test_log_z_begins_where_the_pilot_sees_it() -> None:

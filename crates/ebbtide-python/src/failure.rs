@@ -90,7 +90,7 @@ pub fn other(error: impl Error) -> PyErr {
     PyRuntimeError::new_err(error.to_string())
 }
 
-/// What a density did: an exception of its own comes back as itself, with the iteration it was raised in.
+/// What a density did: an exception of its own comes back as itself, with the iteration it was raised in, if in any.
 pub fn density(py: Python<'_>, error: &TargetError, iteration: Option<u64>) -> PyErr {
     let (raised, about) = match error {
         TargetError::Failed(reason) => match reason.downcast_ref::<Raised>() {
@@ -111,8 +111,8 @@ pub fn density(py: Python<'_>, error: &TargetError, iteration: Option<u64>) -> P
         let _ = value.setattr("row", row);
         let _ = value.setattr("point", PyArray1::from_slice(py, point));
     }
+    let _ = value.setattr("iteration", iteration);
     if let Some(iteration) = iteration {
-        let _ = value.setattr("iteration", iteration);
         let _ = value.call_method1("add_note", (format!("in iteration {iteration} of the training"),));
     }
     raised

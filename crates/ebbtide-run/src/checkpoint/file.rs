@@ -115,7 +115,8 @@ pub fn parse(bytes: &[u8]) -> Result<Contents, Damage> {
     let words =
         header.iter().filter(|(key, _)| *key != CHECKSUM).map(|(key, value)| (key.as_str(), value.as_str()));
     let parts = tensors.iter().map(|(name, tensor)| (*name, tensor.dtype(), tensor.shape(), tensor.data()));
-    if *written != checksum(&words.collect(), parts) {
+    // What fuzzing makes has no checksum that is right, and would never be looked into.
+    if *written != checksum(&words.collect(), parts) && !cfg!(fuzzing) {
         return Err(Damage::Checksum);
     }
     let mut arrays = BTreeMap::new();

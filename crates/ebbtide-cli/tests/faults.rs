@@ -1,0 +1,151 @@
+//! Disks that fill up or let nothing be written, and reports that are killed in the writing: nothing that was saved is lost, the cause is named, and
+//! what goes on ends as if nothing had been.
+
+#![cfg(target_os = "linux")]
+
+mod place;
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use place::{Place, SMALL, Told, assert_same, told};
+
+const LENGTH: &str = "--iterations=300";
+
+/// A shell in which file systems can be mounted that nobody else sees. None where the system does not allow it.
+fn shell(place: &Place, script: &str, arguments: &[String]) -> Option<Told> {
+    let can = Command::new("unshare").args(["-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]).output();
+    if !can.is_ok_and(|output| output.status.success()) {
+        eprintln!("left out: this system lets nobody mount anything");
+        return None;
+    }
+    let mut command = Command::new("unshare");
+    command.current_dir(place.path()).env("NO_COLOR", "1").env("EBBTIDE", env!("CARGO_BIN_EXE_ebbtide"));
+    command.args(["-rm", "sh", "-c", script, "sh"]).args(arguments);
+    Some(told(command))
+}
+
+/// A whole run to compare with.
+fn whole(place: &Place) -> PathBuf {
+    let whole = told(place.train(&["25gmm", LENGTH, "--runs=whole", "--quiet", "--set=checkpoint.seconds=0"]));
+    assert_eq!(whole.code, 0, "{}", whole.err);
+    place.only_run("whole")
+}
+
+/// How a run is begun in a script.
+fn settings() -> Vec<String> {
+    let own = ["25gmm", LENGTH, "--quiet", "--set=checkpoint.seconds=0"];
+    own.iter().chain(SMALL).map(|word| (*word).to_owned()).collect()
+}
+
+#[test]
+fn a_full_disk_stops_a_run_that_goes_on_when_there_is_room() {
+    let place = Place::new();
+    let whole = whole(&place);
+    // The disk has room for more and more of a run: for its settings, its first lines, its first checkpoint, and so on.
+    let script = r#"
+        mkdir full kept
+        size=8
+        while [ $size -le 320 ]; do
+            mount -t tmpfs -o size=${size}k tmpfs full
+            "$EBBTIDE" train "$@" --runs full 2> kept/$size.said > /dev/null
+            echo $? > kept/$size.code
+            mount -o remount,size=100m full
+            begun=$(ls full)
+            if [ -n "$begun" ]; then
+                [ $(cat kept/$size.code) = 0 ] || "$EBBTIDE" resume full/$begun --quiet > /dev/null 2> kept/$size.after || echo failed >> kept/$size.code
+                cp -r full/$begun kept/$size
+            fi
+            umount full
+            size=$((size + 8))
+        done
+    "#;
+    let Some(script) = shell(&place, script, &settings()) else { return };
+    assert_eq!((script.code, script.err.as_str()), (0, ""));
+    let (mut refused, mut stopped, mut done) = (0, 0, 0);
+    for size in (8..=320).step_by(8) {
+        let read = |what: &str| place.read(&format!("kept/{size}.{what}"));
+        let run = place.path().join(format!("kept/{size}"));
+        match (&*read("code"), run.exists()) {
+            ("0\n", true) => done += 1,
+            ("1\n", begun) => {
+                let said = read("said");
+                assert!(said.contains("No space left on device"), "{size} kB: {said}");
+                assert!(said.contains("full/"), "it says where: {said}");
+                assert!(said.contains("make room and go on"), "and what to do: {said}");
+                if begun {
+                    stopped += 1;
+                } else {
+                    refused += 1;
+                }
+            }
+            (code, _) => panic!("{size} kB: code {code}, {}\n{}", read("said"), read("after")),
+        }
+        if run.exists() {
+            assert_same(&run, &whole);
+        }
+    }
+    assert!(stopped >= 10 && done >= 5, "{refused} not begun, {stopped} stopped, {done} done");
+}
+
+#[test]
+fn a_folder_that_becomes_read_only_stops_a_run_that_goes_on_when_it_is_not() {
+    let place = Place::new();
+    let whole = whole(&place);
+    let script = r#"
+        mkdir frozen kept
+        for moment in 0.05 0.1 0.15 0.2 0.25 0.3 0.35 0.4; do
+            mount -t tmpfs -o size=100m tmpfs frozen
+            "$EBBTIDE" train "$@" --runs frozen 2> kept/$moment.said > /dev/null &
+            sleep $moment
+            # While anything is open for writing this is refused: again, then.
+            until mount -o remount,ro frozen 2> /dev/null || ! kill -0 $! 2> /dev/null; do :; done
+            wait $!
+            echo $? > kept/$moment.code
+            begun=$(ls frozen)
+            "$EBBTIDE" resume frozen/$begun --quiet > /dev/null 2> kept/$moment.refused
+            mount -o remount,rw frozen
+            [ $(cat kept/$moment.code) = 0 ] || "$EBBTIDE" resume frozen/$begun --quiet > /dev/null 2> kept/$moment.after
+            cp -r frozen/$begun kept/$moment
+            umount frozen
+        done
+    "#;
+    let Some(script) = shell(&place, script, &settings()) else { return };
+    assert_eq!((script.code, script.err.as_str()), (0, ""));
+    for moment in ["0.05", "0.1", "0.15", "0.2", "0.25", "0.3", "0.35", "0.4"] {
+        let read = |what: &str| place.read(&format!("kept/{moment}.{what}"));
+        if read("code") != "0\n" {
+            assert!(read("said").contains("Read-only file system"), "{}", read("said"));
+        }
+        let refused = read("refused");
+        assert!(refused.contains("Read-only file system") || refused.contains("is finished"), "{refused}");
+        assert_same(&place.path().join(format!("kept/{moment}")), &whole);
+    }
+}
+
+#[test]
+fn a_report_that_is_killed_in_the_writing_is_the_one_before() {
+    let place = Place::new();
+    let run = whole(&place);
+    let name = run.to_str().expect("UTF-8");
+    let page = run.join("report.html");
+    let written = told(place.command(&["report", name]));
+    assert_eq!(written.code, 0, "{}", written.err);
+    let before = fs::read(&page).expect("a report");
+    let mut killed = 0;
+    for moment in 0..100 {
+        let mut child = place.spawn(place.command(&["report", name]));
+        std::thread::sleep(Duration::from_micros(moment * 1500));
+        child.kill().expect("killed");
+        killed += u32::from(!child.wait().expect("it is gone").success());
+        let now = fs::read(&page).expect("a report is there");
+        assert!(now == before, "after {moment}: {} bytes, and {} before", now.len(), before.len());
+    }
+    assert!(killed > 20, "only {killed} were killed: they prove nothing");
+    let names = fs::read_dir(&run).expect("a run").map(|entry| entry.expect("an entry").file_name());
+    let left: Vec<_> = names.filter(|name| name.to_string_lossy().ends_with(".part")).collect();
+    let again = told(place.command(&["report", name]));
+    assert_eq!(again.code, 0, "{}; left: {left:?}", again.err);
+}

@@ -1,0 +1,19 @@
+//! What a run folder has besides checkpoints: metrics, a result, a configuration.
+#![no_main]
+
+use std::fs;
+
+use ebbtide_run::{journal, run};
+use ebbtide_fuzz::scratch;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let folder = scratch();
+    for name in ["metrics.jsonl", "result.json", "config.toml"] {
+        fs::write(folder.join(name), bytes).expect("written");
+    }
+    if let Ok(records) = journal::read(&folder.join("metrics.jsonl")) {
+        assert!(records.len() <= bytes.len());
+    }
+    let _ = (run::read_outcome(folder).is_ok(), run::read_settings(folder).is_ok());
+});

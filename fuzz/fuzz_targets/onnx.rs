@@ -1,0 +1,23 @@
+//! A network: a density that can be asked, or an error. The engine may panic inside, where that is caught and made an error of.
+#![no_main]
+
+use std::fs;
+use std::panic;
+
+use ebbtide::target::Target;
+use ebbtide_onnx::{Engine, NetworkDensity};
+use ebbtide_fuzz::scratch;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(
+    init: {
+        panic::set_hook(Box::new(|_| ()));
+    },
+    |bytes: &[u8]| {
+        let path = scratch().join("network.onnx");
+        fs::write(&path, bytes).expect("written");
+        let Ok(density) = NetworkDensity::load(&path, Some(2), Engine::Tract) else { return };
+        let (points, mut values) = ([0.25_f32; 2 * 3], [0.0; 3]);
+        let _ = density.log_density(&points, &mut values).is_ok();
+    }
+);
