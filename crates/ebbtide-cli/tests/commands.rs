@@ -406,3 +406,17 @@ fn a_port_that_is_taken_is_told() {
         answer.err
     );
 }
+
+/// Python is asked where onnxruntime is, and finds modules in the working directory first if it may.
+#[test]
+fn nothing_in_the_working_directory_is_run() {
+    let place = Place::new();
+    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/../ebbtide-onnx/tests/fixtures/reward.onnx");
+    for module in ["glob", "importlib", "os", "onnxruntime", "site", "encodings"] {
+        place.write(&format!("{module}.py"), "open('was-run', 'w').close()\n");
+    }
+    let mut command = place.command(&["config", "--onnx", fixture]);
+    command.env_remove("ORT_DYLIB_PATH").env("EBBTIDE_PYTHON", "python3");
+    told(command);
+    assert!(!place.path().join("was-run").exists());
+}

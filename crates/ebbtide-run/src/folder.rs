@@ -106,11 +106,19 @@ impl Folder {
             match fs::create_dir(&path) {
                 Ok(()) => {
                     durable::sync_folder(parent).map_err(FileError::of("make sure of", parent))?;
-                    return Self::furnish(path);
+                    return Self::furnish(path.clone()).inspect_err(|_| Self::abandon(&path));
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
                 Err(error) => return Err(FileError::of("make", &path)(error).into()),
             }
+        }
+    }
+
+    /// Gives up a folder in which no run could begin.
+    pub(crate) fn abandon(path: &Path) {
+        if !is_run(path) {
+            // Whatever prevents this has prevented the run too, and was told.
+            let _ = fs::remove_dir_all(path);
         }
     }
 

@@ -48,6 +48,28 @@ pub enum PilotError {
     /// There is nothing to go by.
     #[error("the density is zero at all {0} points that were tried; say roughly where it is and how wide")]
     Nowhere(usize),
+    /// It led further and further away.
+    #[error(
+        "the density does not fall off: looking for where it is led beyond ±1e18. Is it the log density that is given, and not its negative?"
+    )]
+    Endless,
+}
+
+/// Nothing that anybody wants to sample is as far away, or as wide, as this.
+const FAR: f64 = 1e18;
+
+impl PilotError {
+    /// What a density says of points so far away is not to be taken at its word.
+    fn seen_from_afar(self) -> Self {
+        match &self {
+            Self::Target(TargetError::Impossible { point, .. } | TargetError::Gradient { point, .. })
+                if point.iter().any(|x| f64::from(x.abs()) > FAR) =>
+            {
+                Self::Endless
+            }
+            _ => self,
+        }
+    }
 }
 
 /// Rounds at most, and in which there must be nothing left to do.
@@ -92,7 +114,7 @@ pub fn find(density: &dyn Placeable, options: &PilotOptions) -> Result<Pilot, Pi
     crowd.look(&*target)?;
     let (mut quiet, mut rounds) = (0, 0);
     let mut found = loop {
-        let found = crowd.survey(&*target, 1)?.placement()?;
+        let found = crowd.survey(&*target, 1).map_err(PilotError::seen_from_afar)?.placement()?;
         let agrees = found.location().iter().all(|location| location.abs() < OFF)
             && found.scale().iter().all(|scale| (WIDER.recip()..WIDER).contains(scale))
             && !crowd.is_climbing;
@@ -101,6 +123,9 @@ pub fn find(density: &dyn Placeable, options: &PilotOptions) -> Result<Pilot, Pi
             break found;
         }
         placement = placement.then(&found);
+        if placement.location().iter().chain(placement.scale()).any(|x| x.abs() > FAR) {
+            return Err(PilotError::Endless);
+        }
         target = density.placed(&placement)?;
         crowd.moved_to(&found);
         crowd.look(&*target)?;

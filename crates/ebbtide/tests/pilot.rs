@@ -205,6 +205,11 @@ fn a_factor_changes_coordinates_and_nothing_else() {
 
 #[test]
 fn what_cannot_be_is_told() {
+    // The energy instead of the log density, and one that is flat.
+    for endless in ["x0^2 + x1^2", "0*(x0 + x1)", "x0 - x1^2"] {
+        let error = find(&formula(endless, 2), &PilotOptions::new(2)).expect_err(endless);
+        assert!(matches!(error, PilotError::Endless), "{endless}: {error}");
+    }
     let nowhere = formula("log(max(x0 - 1e9, 0)) - x0", 1);
     assert!(matches!(find(&nowhere, &PilotOptions::new(1)), Err(PilotError::Nowhere(64))));
     let hint = Placement::new(vec![1e9 + 1.0], vec![1.0]).expect("a hint");

@@ -12,8 +12,10 @@ const VARIABLE: &str = "ORT_DYLIB_PATH";
 /// The variable that names the interpreter, as for densities in Python.
 const PYTHON: &str = "EBBTIDE_PYTHON";
 
-/// Prints the file of the library that the package for Python brings along.
+/// Prints the file of the library that the package for Python brings along. Nothing is taken from the working directory, which may be anybody's.
 const QUESTION: &str = "\
+import sys
+sys.path = [place for place in sys.path if place]
 import glob, importlib.util, os
 found = importlib.util.find_spec('onnxruntime')
 for place in (found.submodule_search_locations if found else []):

@@ -87,6 +87,8 @@ def _numbers(answer: Any, what: str) -> Array:
     """Whatever a function answers as contiguous double-precision numbers."""
     if hasattr(answer, "detach"):  # PyTorch
         answer = answer.detach().cpu().numpy()
+    if answer is None:
+        raise DensityError(f"{what} answered with None: is there a `return`?")
     try:
         numbers: Array = np.ascontiguousarray(answer, dtype=np.float64).reshape(np.shape(answer))
     except (TypeError, ValueError) as error:

@@ -96,13 +96,11 @@ pub enum PythonError {
         traceback: String,
     },
     /// The function's answer is none.
-    #[error("`{function}` in {}: {reason}", file.display())]
+    #[error("{}: {reason}", file.display())]
     Answer {
         /// The file.
         file: PathBuf,
-        /// The function.
-        function: String,
-        /// What is wrong with it.
+        /// Which function, and what is wrong with its answer.
         reason: String,
     },
     /// The process ended.

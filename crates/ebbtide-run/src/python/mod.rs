@@ -129,7 +129,7 @@ impl Worker {
             "import" => PythonError::Import { file, traceback: text },
             "no-function" => PythonError::NoFunction { file, reason: text, nearest },
             "raised" => PythonError::Raised { file, function: name, traceback: text },
-            "answer" => PythonError::Answer { file, function: name, reason: text },
+            "answer" => PythonError::Answer { file, reason: text },
             _ => PythonError::Nonsense(format!("a complaint of the kind `{kind}`")),
         }
     }

@@ -122,12 +122,13 @@ def density(setup, source):
         raise Complaint("library", str(error), gradient) from None
 
 
-def evaluate(density, density_error, with_gradient, points):
-    """Values, and gradients where they are asked for."""
+def evaluate(density, density_error, names, with_gradient, points):
+    """Values, and gradients where they are asked for. Functions have the names that the model gives them."""
     try:
         return density.value_and_gradient(points) if with_gradient else (density.value(points),)
     except density_error as error:
-        raise Complaint("answer", str(error)) from None
+        which, rest = str(error).split(" ", 1)
+        raise Complaint("answer", f"`{names.get(which, which)}` {rest}") from None
     except BaseException as error:
         raise Complaint("raised", told(error)) from None
 
@@ -139,6 +140,7 @@ def serve(questions, answers):
     import numpy
 
     answer(answers, b"=", [])
+    names = {"log_density": setup["function"], "grad": setup["gradient"]}
     header = bytearray(9)
     while fill(questions, header):
         with_gradient, count = struct.unpack("=?Q", header)
@@ -147,7 +149,7 @@ def serve(questions, answers):
         if not fill(questions, points):
             return
         try:
-            answer(answers, b"=", evaluate(log_density, density_error, with_gradient, points))
+            answer(answers, b"=", evaluate(log_density, density_error, names, with_gradient, points))
         except Complaint as complaint:
             answer(answers, b"!", [json.dumps(complaint.told).encode()])
 

@@ -113,7 +113,7 @@ pub enum RunError {
     },
     /// Somebody changed the settings.
     #[error(
-        "{} was begun with {} = {}, and now its config.toml says {}. A resumed run must be the run that was begun: change it \
+        "{} was begun with {} = {}, and now its config.toml says {}. A run must stay the run that was begun: change it \
          back, or begin a new one with `ebbtide train --config`",
         path.display(), difference.key, difference.theirs, difference.ours
     )]

@@ -56,7 +56,9 @@ impl Run {
         let name = format!("{}-{}", jiff::Zoned::now().strftime("%Y-%m-%d"), settings.name());
         // First, for a density that is not found leaves no folder.
         let (settings, remarks) = found(settings, threads)?;
-        Self::begin_with(Folder::create(parent, &name)?, settings, remarks, threads)
+        let folder = Folder::create(parent, &name)?;
+        let path = folder.path().to_owned();
+        Self::begin_with(folder, settings, remarks, threads).inspect_err(|_| Folder::abandon(&path))
     }
 
     /// Begins a run in a folder that has none yet.

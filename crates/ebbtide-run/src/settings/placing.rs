@@ -107,8 +107,11 @@ fn wanted(error: &PlacementError) -> String {
 
 /// A number for each coordinate.
 fn numbers(value: &Value, dim: usize) -> Result<Vec<f64>, Mismatch> {
-    let wanted = format!("a list of {dim} numbers, one for each coordinate");
-    value.numbers().filter(|numbers| numbers.len() == dim).ok_or(Mismatch { wanted, nearest: None })
+    let numbers = value.numbers();
+    let count = numbers.as_ref().map_or(String::new(), |numbers| format!("; it has {}", numbers.len()));
+    let wanted =
+        format!("a list of numbers, one for each of the coordinates, of which there are {dim}{count}");
+    numbers.filter(|numbers| numbers.len() == dim).ok_or(Mismatch { wanted, nearest: None })
 }
 
 fn list(numbers: Option<&[f64]>) -> String {

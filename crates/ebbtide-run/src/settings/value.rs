@@ -59,7 +59,10 @@ impl Value {
     pub fn whole<T: TryFrom<i128>>(&self) -> Result<T, Mismatch> {
         let wanted = || Mismatch::wanted("a whole number, 0 or above");
         match *self {
-            Value::Whole(number) => T::try_from(number).map_err(|_| wanted()),
+            Value::Whole(number) => T::try_from(number).map_err(|_| match number {
+                1.. => Mismatch::wanted("a whole number that a computer counts to"),
+                _ => wanted(),
+            }),
             // 25e3 is a whole number to anyone but a TOML parser.
             Value::Number(number) if number.fract() == 0.0 && number.abs() < 1e15 => {
                 T::try_from(number as i128).map_err(|_| wanted())
