@@ -172,7 +172,10 @@ def _trained(outcome: dict[str, Any], place: _Place, density: Density | None, th
             raise
         raise RunError(f"training diverged at iteration {outcome['at']}, before anything was learned: {outcome['reason']}") from error
     if place.holder is None:
-        sampler.report(place.path / "report.html")
+        try:
+            sampler.report(place.path / "report.html")
+        except Exception as error:  # a page is not worth a training
+            warnings.warn(f"the training is done, but its page could not be written: {error}", stacklevel=3)
     else:
         sampler._hold(place.holder)
     return sampler
