@@ -59,6 +59,14 @@ fn one_step_of_one_coordinate_with_one_feature() {
 }
 
 #[test]
+fn a_thousand_steps() {
+    for method in Method::ALL {
+        let bounds = bounds(&trained(&config(method, 1000), gaussian(2, 1.0)), 16);
+        assert!(bounds.elbo.value.is_finite(), "{method}: {bounds:?}");
+    }
+}
+
+#[test]
 fn one_trajectory_and_buffers_of_one_entry() {
     for method in Method::ALL {
         let mut config = config(method, 3);

@@ -12,6 +12,8 @@ use crate::process::{Corrections, GenerationVariance, Grid, Multiplier};
 /// C₁ and C₂
 const GENERATION_BOUND: f32 = 4.0;
 const DESTRUCTION_BOUND: f32 = 0.9;
+/// The most that the corrections of all steps come to, as a logarithm.
+const DESTRUCTION_REACH: f32 = 20.0;
 
 impl Config {
     /// The settings for a target that the paper does not know: those it uses most.
@@ -30,7 +32,9 @@ impl Config {
             },
             destruction: match method.destruction() {
                 None => Corrections::Fixed,
-                Some(_) => Corrections::Learned { bound: DESTRUCTION_BOUND, multiplier: Multiplier::Bounded },
+                Some(_) => {
+                    Corrections::Learned { bound: destruction_bound(steps), multiplier: Multiplier::Bounded }
+                }
             },
             destruction_bound: BoundSchedule::Constant,
             drift_bound: 1e4,
@@ -47,4 +51,10 @@ impl Config {
             schedule: Schedule::Every,
         }
     }
+}
+
+/// C₂. Corrections of all steps multiply each other: beyond as many steps as the paper has, each may do less, or states are beyond all numbers before
+/// anything is learned.
+fn destruction_bound(steps: usize) -> f32 {
+    DESTRUCTION_BOUND.min(DESTRUCTION_REACH / steps as f32)
 }
