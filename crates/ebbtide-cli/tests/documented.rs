@@ -136,7 +136,7 @@ fn every_example_of_every_help_works() {
         }
         let path = format!("{}:{}", binaries.display(), std::env::var("PATH").unwrap_or_default());
         let mut shell = Command::new("timeout");
-        shell.args(["--preserve-status", "--signal=INT", "--kill-after=60", "1", "sh", "-c", &line]);
+        shell.args(["--preserve-status", "--signal=INT", "--kill-after=60", "0.5", "sh", "-c", &line]);
         shell.current_dir(place.path()).env("PATH", path).env_remove("EBBTIDE_RUNS");
         shell.env("EBBTIDE_PYTHON", python.clone().unwrap_or_default());
         let answer = told(shell);
