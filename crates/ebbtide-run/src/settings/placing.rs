@@ -108,9 +108,9 @@ fn wanted(error: &PlacementError) -> String {
 /// A number for each coordinate.
 fn numbers(value: &Value, dim: usize) -> Result<Vec<f64>, Mismatch> {
     let numbers = value.numbers();
-    let count = numbers.as_ref().map_or(String::new(), |numbers| format!("; it has {}", numbers.len()));
-    let wanted =
-        format!("a list of numbers, one for each of the coordinates, of which there are {dim}{count}");
+    let found = numbers.as_ref().map_or(String::new(), |numbers| format!(", not of {}", numbers.len()));
+    let plural = if dim == 1 { "" } else { "s" };
+    let wanted = format!("a list of {dim} number{plural}, one for each coordinate{found}");
     numbers.filter(|numbers| numbers.len() == dim).ok_or(Mismatch { wanted, nearest: None })
 }
 
