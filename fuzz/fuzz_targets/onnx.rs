@@ -4,7 +4,7 @@
 use std::fs;
 use std::panic;
 
-use ebbtide::target::Target;
+use ebbtide::target::Oracle;
 use ebbtide_onnx::{Engine, NetworkDensity};
 use ebbtide_fuzz::scratch;
 use libfuzzer_sys::fuzz_target;
@@ -17,7 +17,7 @@ fuzz_target!(
         let path = scratch().join("network.onnx");
         fs::write(&path, bytes).expect("written");
         let Ok(density) = NetworkDensity::load(&path, Some(2), Engine::Tract) else { return };
-        let (points, mut values) = ([0.25_f32; 2 * 3], [0.0; 3]);
-        let _ = density.log_density(&points, &mut values).is_ok();
+        let (points, mut values) = (vec![0.25; 2 * 3], [0.0; 3]);
+        let _ = density.log_density(points, &mut values).is_ok();
     }
 );
