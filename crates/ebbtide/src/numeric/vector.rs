@@ -1,4 +1,4 @@
-//! exp, ln, tanh and GELU for single numbers, in a form that compilers turn into vector code.
+//! exp, ln and tanh for single numbers, in a form that compilers turn into vector code.
 //!
 //! No branches, no tables, no calls: a loop over any of these vectorises. Errors are bounded by the tests
 //! below against double precision.
@@ -71,51 +71,9 @@ pub fn tanh_and_slope(x: f32) -> (f32, f32) {
     (value.copysign(x), rest * (2.0 - rest))
 }
 
-/// (GELU x, GELU′ x) with GELU x = x Φ(x), Φ the normal distribution function; errors below 2e-7, absolute up to
-/// |x| = 1 and relative to |x| beyond.
-///
-/// Both need e^(−x²/2): Φ(−|x|) is that times a smooth function of 1 / (1 + 0.264 |x|), the derivative is
-/// Φ(x) + x e^(−x²/2) / √2π. Beyond |x| = 7, where they differ from it by less than 1e-10, GELU is 0 or x and its
-/// slope 0 or 1.
-#[inline(always)]
-pub fn gelu(x: f32) -> (f32, f32) {
-    let z = x.abs();
-    let bell = if z < GELU_END { exp(-0.5 * z * z) } else { 0.0 };
-    let t = 1.0 / z.mul_add(0.264, 1.0);
-    let p = GELU_TAIL[8];
-    let p = p.mul_add(t, GELU_TAIL[7]);
-    let p = p.mul_add(t, GELU_TAIL[6]);
-    let p = p.mul_add(t, GELU_TAIL[5]);
-    let p = p.mul_add(t, GELU_TAIL[4]);
-    let p = p.mul_add(t, GELU_TAIL[3]);
-    let p = p.mul_add(t, GELU_TAIL[2]);
-    let p = p.mul_add(t, GELU_TAIL[1]);
-    let p = p.mul_add(t, GELU_TAIL[0]);
-    let tail = p * t * bell;
-    let phi = if x < 0.0 { tail } else { 1.0 - tail };
-    (x * phi, (x * INVERSE_SQRT_TAU).mul_add(bell, phi))
-}
-
-const GELU_END: f32 = 7.0;
-const INVERSE_SQRT_TAU: f32 = 0.398_942_3;
-
-/// Minimax in relative error of Φ(−z) e^(z²/2) as a polynomial in t = 1 / (1 + 0.264 z), from t¹ up.
-#[rustfmt::skip]
-const GELU_TAIL: [f32; 9] = [
-    0.105_347_65,
-    0.104_757_17,
-    0.103_077_36,
-    0.057_241_987,
-    0.145_478_04,
-    -0.127_661_63,
-    0.228_631_63,
-    -0.148_091_84,
-    0.031_219_64,
-];
-
 #[cfg(test)]
 mod tests {
-    use super::super::reference::{normal_distribution, sweep};
+    use super::super::reference::sweep;
     use super::*;
 
     /// Relative, and so for small results far below what an absolute bound would ask.
@@ -156,17 +114,5 @@ mod tests {
             assert!((f64::from(slope) - exact).abs() < 2e-7, "tanh′ {x}");
         }
         assert_eq!(tanh_and_slope(f32::MAX).1, tanh_and_slope(16.0).1);
-    }
-
-    #[test]
-    fn gelu_and_its_slope_are_accurate() {
-        for x in sweep(-14.0, 14.0) {
-            let (value, slope) = gelu(x);
-            let x = f64::from(x);
-            let phi = normal_distribution(x);
-            let density = (-0.5 * x * x).exp() / std::f64::consts::TAU.sqrt();
-            assert!((f64::from(value) - x * phi).abs() < 2e-7 * x.abs().max(1.0), "gelu {x}");
-            assert!((f64::from(slope) - phi - x * density).abs() < 2e-7 * x.abs().max(1.0), "gelu′ {x}");
-        }
     }
 }

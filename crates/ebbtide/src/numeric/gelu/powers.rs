@@ -1,0 +1,126 @@
+//! GELU by powers of two: log₂ Φ is so smooth that a short polynomial has it everywhere.
+//!
+//! A row goes through the formula part by part, with what lies between in the nearest cache. A processor sees so far ahead that it
+//! works on many numbers at a time while the loop is short; in one long loop it would wait for each term of a series.
+
+use crate::numeric::Vectorised;
+
+/// Numbers between two parts of the formula.
+const PART: usize = 256;
+
+pub(in crate::numeric) struct Activate<'a> {
+    pub(in crate::numeric) z: &'a mut [f32],
+    pub(in crate::numeric) bias: &'a [f32],
+    pub(in crate::numeric) stride: usize,
+}
+
+impl Vectorised for Activate<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let mut tails = [0.0; PART];
+        for z in self.z.chunks_mut(self.stride) {
+            for (z, bias) in z.chunks_mut(PART).zip(self.bias.chunks(PART)) {
+                let (z, tails) = (&mut z[..bias.len()], &mut tails[..bias.len()]);
+                fill_tails(z, bias, tails);
+                for (z, tail) in z.iter_mut().zip(tails) {
+                    *z *= phi(*z, *tail);
+                }
+            }
+        }
+    }
+}
+
+pub(in crate::numeric) struct ActivateWithSlope<'a> {
+    pub(in crate::numeric) z: &'a mut [f32],
+    pub(in crate::numeric) slope: &'a mut [f32],
+    pub(in crate::numeric) bias: &'a [f32],
+    pub(in crate::numeric) stride: usize,
+}
+
+impl Vectorised for ActivateWithSlope<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let mut tails = [0.0; PART];
+        for (z, slope) in self.z.chunks_mut(self.stride).zip(self.slope.chunks_mut(self.stride)) {
+            let parts = z.chunks_mut(PART).zip(slope.chunks_mut(PART)).zip(self.bias.chunks(PART));
+            for ((z, slope), bias) in parts {
+                let (z, tails) = (&mut z[..bias.len()], &mut tails[..bias.len()]);
+                fill_tails(z, bias, tails);
+                // e^(−x²/2) / √2π
+                for (bell, z) in slope.iter_mut().zip(z.iter()) {
+                    *bell =
+                        power_of_two((z * z).mul_add(-0.5 * std::f32::consts::LOG2_E, LOG2_INVERSE_SQRT_TAU));
+                }
+                for ((z, slope), tail) in z.iter_mut().zip(slope).zip(tails) {
+                    let (x, phi) = (*z, phi(*z, *tail));
+                    *z = x * phi;
+                    *slope = x.mul_add(within(x.abs(), *slope), phi);
+                }
+            }
+        }
+    }
+}
+
+/// Adds the biases to z, and writes Φ(−|z|) beside.
+#[inline(always)]
+fn fill_tails(z: &mut [f32], bias: &[f32], tails: &mut [f32]) {
+    for ((z, bias), tail) in z.iter_mut().zip(bias).zip(tails.iter_mut()) {
+        *z += bias;
+        *tail = log2_tail(z.abs());
+    }
+    for tail in tails {
+        *tail = power_of_two(*tail);
+    }
+}
+
+/// Φ(x) from Φ(−|x|).
+#[inline(always)]
+fn phi(x: f32, tail: f32) -> f32 {
+    let tail = within(x.abs(), tail);
+    if x < 0.0 { tail } else { 1.0 - tail }
+}
+
+/// `value` where the distance from the origin is below 7, and 0 beyond, where GELU and its slope differ from 0, x and 1 by less than 1e-10: tails end in
+/// zero, never among the denormal numbers.
+#[inline(always)]
+fn within(distance: f32, value: f32) -> f32 {
+    if distance < 7.0 { value } else { 0.0 }
+}
+
+const LOG2_INVERSE_SQRT_TAU: f32 = -1.325_748_1;
+
+/// log₂ Φ(−z): minimax of the error that it makes in Φ, 8e-9, by exchange in 40 digits. At 0 it is −1 exactly.
+#[inline(always)]
+fn log2_tail(z: f32) -> f32 {
+    let p = -2.834_907_8e-6_f32;
+    let p = p.mul_add(z, 3.937_763_8e-5);
+    let p = p.mul_add(z, -1.861_800_2e-4);
+    let p = p.mul_add(z, -1.369_368_1e-4);
+    let p = p.mul_add(z, 7.063_420_6e-3);
+    let p = p.mul_add(z, -5.249_618e-2);
+    let p = p.mul_add(z, -4.592_082e-1);
+    let p = p.mul_add(z, -1.151_105_2);
+    p.mul_add(z, -1.0)
+}
+
+/// 1.5 · 2²³: adding it rounds to a whole number, which then stands in the low bits.
+const ROUND: f32 = 12_582_912.0;
+
+/// 2ʸ for y from −120 to 120; outside it may be anything. Relative error below 2e-7.
+#[inline(always)]
+fn power_of_two(y: f32) -> f32 {
+    let whole = y + ROUND;
+    let part = y - (whole - ROUND);
+    // minimax on |part| ≤ ½ of its error, 1e-7, by exchange in 40 digits; 2⁰ is 1 exactly
+    let p = 1.340_686_9e-3_f32;
+    let p = p.mul_add(part, 9.671_602e-3);
+    let p = p.mul_add(part, 5.550_31e-2);
+    let p = p.mul_add(part, 2.402_224e-1);
+    let p = p.mul_add(part, 6.931_472e-1);
+    let p = p.mul_add(part, 1.0);
+    f32::from_bits(p.to_bits().wrapping_add(whole.to_bits() << 23))
+}
