@@ -93,18 +93,17 @@ fn within(distance: f32, value: f32) -> f32 {
 
 const LOG2_INVERSE_SQRT_TAU: f32 = -1.325_748_1;
 
-/// log₂ Φ(−z): minimax of the error that it makes in Φ, 8e-9, by exchange in 40 digits. At 0 it is −1 exactly.
+/// log₂ Φ(−z): minimax of the error that it makes in Φ, 4e-8, by exchange in 40 digits. At 0 it is −1 exactly.
+///
+/// Summed in pairs, so that a processor need not wait for one term after the other.
 #[inline(always)]
 fn log2_tail(z: f32) -> f32 {
-    let p = -2.834_907_8e-6_f32;
-    let p = p.mul_add(z, 3.937_763_8e-5);
-    let p = p.mul_add(z, -1.861_800_2e-4);
-    let p = p.mul_add(z, -1.369_368_1e-4);
-    let p = p.mul_add(z, 7.063_420_6e-3);
-    let p = p.mul_add(z, -5.249_618e-2);
-    let p = p.mul_add(z, -4.592_082e-1);
-    let p = p.mul_add(z, -1.151_105_2);
-    p.mul_add(z, -1.0)
+    let square = z * z;
+    let low = 0.459_164_33_f32.mul_add(-square, z.mul_add(-1.151_108_8, -1.0));
+    let low = (z * square).mul_add(-5.266_661_4e-2, low);
+    let high = z.mul_add(-4.070_133_2e-4, 7.363_159_3e-3);
+    let high = square.mul_add(z.mul_add(8.856_819e-6, -5.768_467_4e-5), high);
+    (square * square).mul_add(high, low)
 }
 
 /// 1.5 · 2²³: adding it rounds to a whole number, which then stands in the low bits.
@@ -116,11 +115,9 @@ fn power_of_two(y: f32) -> f32 {
     let whole = y + ROUND;
     let part = y - (whole - ROUND);
     // minimax on |part| ≤ ½ of its error, 1e-7, by exchange in 40 digits; 2⁰ is 1 exactly
-    let p = 1.340_686_9e-3_f32;
-    let p = p.mul_add(part, 9.671_602e-3);
-    let p = p.mul_add(part, 5.550_31e-2);
-    let p = p.mul_add(part, 2.402_224e-1);
-    let p = p.mul_add(part, 6.931_472e-1);
-    let p = p.mul_add(part, 1.0);
+    let square = part * part;
+    let high =
+        square.mul_add(part.mul_add(1.340_686_9e-3, 9.671_602e-3), part.mul_add(5.550_31e-2, 2.402_224e-1));
+    let p = square.mul_add(high, part.mul_add(6.931_472e-1, 1.0));
     f32::from_bits(p.to_bits().wrapping_add(whole.to_bits() << 23))
 }
