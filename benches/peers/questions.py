@@ -8,7 +8,8 @@ SHAPES = [
     {"d": 32, "width": 256, "depth": 4, "steps": 10, "batch": 512},
     {"d": 512, "width": 1024, "depth": 4, "steps": 5, "batch": 128},
 ]
-DRAWS = 100_000
+# Draws asked for at once: as many as a batch of trajectories has, and many.
+DRAWS = (512, 100_000)
 TRANSPORT_DIMENSIONS = [2, 10, 32]
 
 PEERS = ("jax", "torch-eager", "torch-compiled")
@@ -27,6 +28,10 @@ class Question:
 
 def shape_name(shape):
     return "d={d} width={width} depth={depth} T={steps} batch={batch}".format(**shape)
+
+
+def draws_name(draws, shape):
+    return f"{draws} draws, T={shape['steps']}"
 
 
 def seconds_for(shape, quick):
@@ -50,10 +55,11 @@ def questions(rounds, quick):
     for shape in SHAPES[:2]:
         request = {"work": "reverse-kl", **shape, "seconds": seconds_for(shape, quick)}
         yield same("reverse-kl", shape_name(shape), request, ("ebbtide", *PEERS))
-    for shape in SHAPES[:2]:
-        sizes = {name: shape[name] for name in ("d", "width", "depth", "steps")}
-        request = {"work": "sample", **sizes, "count": DRAWS, "seconds": 0.5 if quick else 3.0}
-        yield same("sample", f"{DRAWS} draws, T={shape['steps']}", request, ("ebbtide", *PEERS))
+    for draws in DRAWS:
+        for shape in SHAPES[:2]:
+            sizes = {name: shape[name] for name in ("d", "width", "depth", "steps")}
+            request = {"work": "sample", **sizes, "count": draws, "seconds": 0.5 if quick else 3.0}
+            yield same("sample", draws_name(draws, shape), request, ("ebbtide", *PEERS))
     yield from iterations(rounds, quick)
     for d in TRANSPORT_DIMENSIONS:
         request = {"work": "transport", "d": d, "seconds": 0.5 if quick else 2.0}

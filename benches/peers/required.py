@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from growth import deviation
-from questions import DRAWS, SHAPES, TRANSPORT_DIMENSIONS, shape_name
+from questions import DRAWS, SHAPES, TRANSPORT_DIMENSIONS, draws_name, shape_name
 
 # width → (times as fast as JAX, as the better PyTorch, share of the machine's sgemm rate)
 UPDATE = {64: (4.0, 4.5, 0.70), 256: (2.1, 2.0, 0.85), 1024: (1.2, 1.2, 0.85)}
@@ -64,12 +64,13 @@ def requirements(record):
         against = times_as_fast(record, "update", case, TORCH)
         yield Requirement(f"{name}: against the better PyTorch", torch, against)
         yield Requirement(f"{name}: share of sgemm", share, share_of_sgemm(record, "update", case), "{:.1%}")
-    for shape in SHAPES[:2]:
-        case, name = f"{DRAWS} draws, T={shape['steps']}", f"sampling, width 64, T = {shape['steps']}"
-        against = times_as_fast(record, "sample", case, ["jax"])
-        yield Requirement(f"{name}: against JAX", SAMPLING[0], against)
-        against = times_as_fast(record, "sample", case, TORCH)
-        yield Requirement(f"{name}: against the better PyTorch", SAMPLING[1], against)
+    for draws in DRAWS:
+        for shape in SHAPES[:2]:
+            case, name = draws_name(draws, shape), f"sampling, width 64, T = {shape['steps']}, {draws} draws"
+            against = times_as_fast(record, "sample", case, ["jax"])
+            yield Requirement(f"{name}: against JAX", SAMPLING[0], against)
+            against = times_as_fast(record, "sample", case, TORCH)
+            yield Requirement(f"{name}: against the better PyTorch", SAMPLING[1], against)
     against = times_as_fast(record, "iteration", "full buffers", ["research"])
     yield Requirement("iteration, 25GMM, T = 5: against the research code", ITERATION, against)
     for d in TRANSPORT_DIMENSIONS:

@@ -113,9 +113,11 @@ impl WithSimd for Multiply<'_> {
             for index in 0..b.columns.div_ceil(PANEL) {
                 let (start, width) = b.panel(index);
                 let panel = &b.data[start + deep * width..start + (deep + inner) * width];
+                // No vector that is all padding.
+                let wanted = width.min(written - (index * PANEL).min(written));
                 let mut offset = 0;
-                while offset < width && index * PANEL + offset < written {
-                    let vectors = (width - offset).div_ceil(S::F32_LANES).min(2);
+                while offset < wanted {
+                    let vectors = (wanted - offset).div_ceil(S::F32_LANES).min(2);
                     let (first, columns) = (index * PANEL + offset, vectors * S::F32_LANES);
                     let right = Right { data: panel.get(offset..).unwrap_or_default(), step: width };
                     let (data, columns) = (&mut c.data[first..], columns.min(written - first));

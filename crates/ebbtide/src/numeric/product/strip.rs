@@ -81,7 +81,7 @@ pub(super) fn strip<S: Simd, const V: usize, const MODE: u8>(
         // mutably and shares nothing with `a` and `b`.
         row += unsafe {
             match rows - row {
-                12.. if many && V < 4 => block.run::<S, V, 12, MODE>(simd),
+                12.. if (many && V < 4) || V == 1 => block.run::<S, V, 12, MODE>(simd),
                 8.. if many && V < 4 => block.run::<S, V, 8, MODE>(simd),
                 6.. if !many || V == 4 => block.run::<S, V, 6, MODE>(simd),
                 4.. => block.run::<S, V, 4, MODE>(simd),
