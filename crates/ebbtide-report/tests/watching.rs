@@ -153,3 +153,47 @@ fn what_cannot_be_watched_is_told() {
     assert!(matches!(taken, WatchError::Port { .. }), "{taken}");
     assert!(matches!(Watch::new(parent.path(), 0, &threads()), Err(WatchError::Portrait(_))));
 }
+
+/// Ways out of a folder, and files that lie in it: all that is served is one page and its events.
+const ELSEWHERE: [&str; 14] = [
+    "/config.toml",
+    "/result.json",
+    "/metrics.jsonl",
+    "/./config.toml",
+    "/../config.toml",
+    "/../../../../../../../../etc/passwd",
+    "/..%2f..%2f..%2f..%2fetc%2fpasswd",
+    "/%2e%2e/%2e%2e/%2e%2e/etc/passwd",
+    "/..\\..\\config.toml",
+    "/events/../config.toml",
+    "/events/config.toml",
+    "//etc/passwd",
+    "/?file=config.toml#/../config.toml",
+    "http://127.0.0.1/../config.toml",
+];
+
+#[test]
+fn nothing_but_the_page_is_served() {
+    let parent = TempDir::new().expect("a folder");
+    let folder = trained(parent.path());
+    assert!(folder.join("config.toml").is_file(), "something to be found");
+    let (port, stop, server) = served(&folder);
+    let page = answer(port, "GET / HTTP/1.1\r\nHost: 127.0.0.1");
+    assert!(page.starts_with("HTTP/1.1 200"), "{page}");
+    for path in ELSEWHERE {
+        let text = answer(port, &format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1"));
+        let status = text.lines().next().unwrap_or_default();
+        // What asks for the page itself, whatever else it says, gets the page.
+        let expected = if path.starts_with("/?") { "200" } else { "40" };
+        assert!(status.split(' ').nth(1).is_some_and(|code| code.starts_with(expected)), "{path}: {status}");
+        for told in ["root:x:", "# What is sampled.", "\"elbo\":"] {
+            assert!(!text.contains(told), "{path} told of a file: {told}");
+        }
+    }
+    for method in ["POST", "PUT", "DELETE", "PATCH"] {
+        let text = answer(port, &format!("{method} / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 0"));
+        assert!(text.starts_with("HTTP/1.1 405"), "{method}: {text}");
+    }
+    stop.ask();
+    server.join().expect("no panic").expect("it ends well");
+}

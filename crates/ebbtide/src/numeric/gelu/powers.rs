@@ -101,7 +101,7 @@ fn log2_tail(z: f32) -> f32 {
     let square = z * z;
     let low = 0.459_164_33_f32.mul_add(-square, z.mul_add(-1.151_108_8, -1.0));
     let low = (z * square).mul_add(-5.266_661_4e-2, low);
-    let high = z.mul_add(-4.070_133_2e-4, 7.363_159_3e-3);
+    let high = z.mul_add(-4.070_133e-4, 7.363_159e-3);
     let high = square.mul_add(z.mul_add(8.856_819e-6, -5.768_467_4e-5), high);
     (square * square).mul_add(high, low)
 }
