@@ -159,7 +159,7 @@ fn opening_prices(costs: &CostMatrix) -> Option<Vec<f64>> {
     let mut prices = vec![f64::NEG_INFINITY; costs.size()];
     for i in 0..thinned.size() {
         let (u, row) = (market.offer(i).best, costs.row(i * STRIDE));
-        pulp::Arch::new().dispatch(|| {
+        crate::numeric::vectors().dispatch(|| {
             for (price, cost) in prices.iter_mut().zip(row) {
                 let wanted = u - cost;
                 *price = if wanted > *price { wanted } else { *price };

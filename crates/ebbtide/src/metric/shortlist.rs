@@ -94,7 +94,8 @@ impl Shortlists {
     /// Looks at all columns again, and lists the cheapest.
     pub fn refill(&mut self, row: usize, costs: &CostMatrix, prices: &[f64]) {
         let costs = costs.row(row);
-        let mut floor = pulp::Arch::new().dispatch(AddPrices { costs, prices, totals: &mut self.totals });
+        let mut floor =
+            crate::numeric::vectors().dispatch(AddPrices { costs, prices, totals: &mut self.totals });
         if costs.len() <= LONGEST {
             floor = f64::INFINITY; // all columns fit
         }
@@ -117,7 +118,7 @@ impl Shortlists {
     /// Bytes, eight to a word, find the few among the many without a branch for each column.
     fn mark_up_to(&mut self, floor: f64) {
         let (marks, totals) = (&mut self.marks, &self.totals);
-        pulp::Arch::new().dispatch(|| {
+        crate::numeric::vectors().dispatch(|| {
             for (mark, &total) in marks.iter_mut().zip(totals) {
                 *mark = u8::from(total <= floor);
             }

@@ -119,7 +119,7 @@ fn squared_distances(a: &[f32], b: &[f32], dim: usize) -> Option<CostMatrix> {
     let mut values = Vec::new();
     values.try_reserve_exact(n.checked_mul(n)?).ok()?;
     values.resize(n * n, 0.0);
-    pulp::Arch::new().dispatch(|| {
+    crate::numeric::vectors().dispatch(|| {
         for (point, row) in a.chunks_exact(dim).zip(values.chunks_exact_mut(n)) {
             for (&x, coordinates) in point.iter().zip(by_coordinate.chunks_exact(n)) {
                 add_squared_differences(f64::from(x), coordinates, row);

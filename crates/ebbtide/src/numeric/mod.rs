@@ -8,9 +8,18 @@ pub mod product;
 mod reference;
 pub mod vector;
 #[cfg(test)]
-mod widths;
+pub(crate) mod widths;
 
 pub(crate) use pulp::NullaryFnOnce as Vectorised;
+
+/// The widest vectors that this machine has: the one place where they are chosen. Tests may ask for others.
+pub(crate) fn vectors() -> pulp::Arch {
+    #[cfg(test)]
+    if let Some(asked) = widths::asked() {
+        return asked;
+    }
+    pulp::Arch::new()
+}
 
 /// Runs `work` compiled for the widest vectors this machine has.
 ///
@@ -18,5 +27,5 @@ pub(crate) use pulp::NullaryFnOnce as Vectorised;
 /// each instruction set. The element-wise functions of [`vector`] use the same IEEE operations on each,
 /// so their results do not depend on which one is picked.
 pub(crate) fn dispatch<Work: Vectorised>(work: Work) -> Work::Output {
-    pulp::Arch::new().dispatch(work)
+    vectors().dispatch(work)
 }

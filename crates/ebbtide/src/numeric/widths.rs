@@ -1,5 +1,6 @@
 //! Vectors of every width against plain numbers: the element-wise functions must give the same bits on all.
 
+use std::cell::Cell;
 use std::hint::black_box;
 use std::marker::PhantomData;
 
@@ -7,6 +8,35 @@ use super::gelu::powers::ActivateWithSlope;
 use super::reference::sweep;
 use super::vector::{exp, ln, tanh, tanh_and_slope};
 use super::{Vectorised, dispatch};
+
+thread_local! {
+    static ASKED: Cell<Option<pulp::Arch>> = const { Cell::new(None) };
+}
+
+/// What the test on this thread asked for.
+pub(super) fn asked() -> Option<pulp::Arch> {
+    ASKED.get()
+}
+
+/// Does `work` on this thread with these vectors.
+pub(crate) fn with_vectors<T>(vectors: pulp::Arch, work: impl FnOnce() -> T) -> T {
+    ASKED.set(Some(vectors));
+    let done = work();
+    ASKED.set(None);
+    done
+}
+
+/// All vectors that this machine has, with their names.
+pub(crate) fn all_vectors() -> Vec<(&'static str, pulp::Arch)> {
+    let mut all = vec![("plain numbers", pulp::Arch::Scalar)];
+    #[cfg(target_arch = "x86_64")]
+    {
+        let v3 = pulp::x86::V3::try_new().map(|simd| ("256 bits", pulp::Arch::V3(simd)));
+        let v4 = pulp::x86::V4::try_new().map(|simd| ("512 bits", pulp::Arch::V4(simd)));
+        all.extend([v3, v4].into_iter().flatten());
+    }
+    all
+}
 
 /// A function of one number, with one or two results.
 trait Function {

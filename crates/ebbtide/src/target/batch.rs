@@ -27,7 +27,7 @@ impl Mixture {
     fn evaluate_in(&self, space: &mut [Lanes], points: &[f32], out: &mut [f64], gradient: &mut [f32]) {
         let (terms, space) = space.split_at_mut(self.components());
         let (x, slope) = space[..2 * self.dim].split_at_mut(self.dim);
-        pulp::Arch::new().dispatch(Batch { mixture: self, points, out, gradient, terms, x, slope });
+        crate::numeric::vectors().dispatch(Batch { mixture: self, points, out, gradient, terms, x, slope });
     }
 
     /// Writes exp(l_k − max l) over `terms`, where l_k = c_k − ½ |W_k (x − μ_k)|²; returns max l and

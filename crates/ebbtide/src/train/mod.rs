@@ -10,6 +10,8 @@ mod check;
 mod config;
 mod exploration;
 mod gradient;
+#[cfg(test)]
+mod instruction_sets;
 mod learner;
 mod local_search;
 mod memory;

@@ -7,28 +7,31 @@ pub(super) mod powers;
 #[cfg(target_arch = "x86_64")]
 mod table;
 
-use super::dispatch;
+use super::vectors;
 
 /// z ← GELU(z + bias) for rows of features, `stride` apart.
 pub fn activate(z: &mut [f32], bias: &[f32], stride: usize) {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(simd) = pulp::x86::V4::try_new() {
-        return simd.vectorize(table::Activate { simd, z, slope: None, bias, stride });
+    match vectors() {
+        #[cfg(target_arch = "x86_64")]
+        pulp::Arch::V4(simd) => simd.vectorize(table::Activate { simd, z, slope: None, bias, stride }),
+        others => others.dispatch(powers::Activate { z, bias, stride }),
     }
-    dispatch(powers::Activate { z, bias, stride });
 }
 
 /// As [`activate`], with the derivative at z + bias written beside.
 pub fn activate_with_slope(z: &mut [f32], slope: &mut [f32], bias: &[f32], stride: usize) {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(simd) = pulp::x86::V4::try_new() {
-        return simd.vectorize(table::Activate { simd, z, slope: Some(slope), bias, stride });
+    match vectors() {
+        #[cfg(target_arch = "x86_64")]
+        pulp::Arch::V4(simd) => {
+            simd.vectorize(table::Activate { simd, z, slope: Some(slope), bias, stride });
+        }
+        others => others.dispatch(powers::ActivateWithSlope { z, slope, bias, stride }),
     }
-    dispatch(powers::ActivateWithSlope { z, slope, bias, stride });
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::dispatch;
     use super::super::reference::{normal_distribution, sweep};
     use super::*;
 

@@ -89,7 +89,7 @@ pub fn transpose(
 /// c ← a b. Where the stride of `c` has room for them, columns up to the next whole line become zero.
 pub fn multiply(c: RowsMut, a: Rows, b: &Panels) {
     assert!(a.rows == c.rows && a.columns == b.inner && c.columns == b.columns, "shapes must fit");
-    pulp::Arch::new().dispatch(Multiply { c, a, b });
+    super::vectors().dispatch(Multiply { c, a, b });
 }
 
 struct Multiply<'a> {
@@ -150,7 +150,7 @@ pub fn accumulate(gradient: RowsMut, write: Write, a: Columns, b: Rows, scratch:
     let (rows, columns) = a.shape();
     assert!(rows == b.rows && gradient.rows == columns && gradient.columns == b.columns, "shapes must fit");
     if rows > 0 && columns > 0 {
-        pulp::Arch::new().dispatch(Accumulate { gradient, write, a, b, scratch });
+        super::vectors().dispatch(Accumulate { gradient, write, a, b, scratch });
     }
 }
 

@@ -101,7 +101,15 @@ impl Formula {
     fn evaluate_in(&self, space: &mut [Lanes], points: &[f32], out: &mut [f64], gradient: &mut [f32]) {
         let (operations, is_on_the_way, dim) = (&self.operations[..], &self.is_on_the_way[..], self.dim);
         let space = &mut space[..Batch::need(operations, !gradient.is_empty())];
-        pulp::Arch::new().dispatch(Batch { operations, is_on_the_way, dim, points, out, gradient, space });
+        crate::numeric::vectors().dispatch(Batch {
+            operations,
+            is_on_the_way,
+            dim,
+            points,
+            out,
+            gradient,
+            space,
+        });
     }
 }
 

@@ -22,7 +22,7 @@ impl LogisticRegression {
 
     fn evaluate_in(&self, space: &mut [Lanes], points: &[f32], out: &mut [f64], gradient: &mut [f32]) {
         let (w, slope) = space[..2 * self.dim].split_at_mut(self.dim);
-        pulp::Arch::new().dispatch(Batch { regression: self, points, out, gradient, w, slope });
+        crate::numeric::vectors().dispatch(Batch { regression: self, points, out, gradient, w, slope });
     }
 }
 
