@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Config, LocalSearch, Trainer};
+use crate::numeric::vectors;
 use crate::numeric::widths::{all_vectors, with_vectors};
 use crate::objective::Method;
 use crate::target::{NamedTarget, Target};
@@ -34,6 +35,8 @@ fn losses(method: Method) -> Vec<[f64; 3]> {
 /// give the same bits.
 #[test]
 fn the_first_hundred_losses_are_the_same_on_all() {
+    let asked = with_vectors(pulp::Arch::Scalar, vectors);
+    assert!(matches!(asked, pulp::Arch::Scalar), "what is asked for is what is used");
     for method in [Method::TbTb, Method::TbTlm, Method::PisVarGrad] {
         let plain = with_vectors(pulp::Arch::Scalar, || losses(method));
         assert_eq!(plain.len() as u64, ITERATIONS);
