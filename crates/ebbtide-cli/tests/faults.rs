@@ -49,7 +49,7 @@ fn a_full_disk_stops_a_run_that_goes_on_when_there_is_room() {
     let script = r#"
         mkdir full kept
         size=8
-        while [ $size -le 320 ]; do
+        while [ $size -le 400 ]; do
             mount -t tmpfs -o size=${size}k tmpfs full
             "$EBBTIDE" train "$@" --runs full 2> kept/$size.said > /dev/null
             echo $? > kept/$size.code
@@ -66,7 +66,7 @@ fn a_full_disk_stops_a_run_that_goes_on_when_there_is_room() {
     let Some(script) = shell(&place, script, &settings()) else { return };
     assert_eq!((script.code, script.err.as_str()), (0, ""));
     let (mut refused, mut stopped, mut done) = (0, 0, 0);
-    for size in (8..=320).step_by(8) {
+    for size in (8..=400).step_by(8) {
         let read = |what: &str| place.read(&format!("kept/{size}.{what}"));
         let run = place.path().join(format!("kept/{size}"));
         match (&*read("code"), run.exists()) {
