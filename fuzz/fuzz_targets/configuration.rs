@@ -1,13 +1,19 @@
 //! A configuration: settings, or problems that point into the text. What was read is the same when it is printed and read again.
 #![no_main]
 
+use ebbtide_fuzz::Allowance;
 use ebbtide_run::settings::{Draft, Problems, Settings, Strictness};
 use libfuzzer_sys::fuzz_target;
 
+/// A document is a tree of entries, each with its place.
+const ALLOWED: Allowance = Allowance { always: 1 << 20, for_each_byte: 256 };
+
 fn read(text: &str) -> Result<Settings, Problems> {
-    let mut draft = Draft::new();
-    draft.document("fuzz.toml", text);
-    draft.resolve(Strictness::Strict)
+    ALLOWED.hold(text.len(), || {
+        let mut draft = Draft::new();
+        draft.document("fuzz.toml", text);
+        draft.resolve(Strictness::Strict)
+    })
 }
 
 fuzz_target!(|text: &str| match read(text) {

@@ -4,10 +4,14 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use ebbtide_fuzz::Allowance;
 use ebbtide_run::sweep::Sweep;
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|text: &str| match Sweep::read("fuzz.toml", text, Path::new("runs")) {
+/// Lists multiply, so a sweep has more runs than bytes; there is a most that is taken.
+const ALLOWED: Allowance = Allowance { always: 64 << 20, for_each_byte: 256 };
+
+fuzz_target!(|text: &str| match ALLOWED.hold(text.len(), || Sweep::read("fuzz.toml", text, Path::new("runs"))) {
     Ok(sweep) => {
         let folders: BTreeSet<_> = sweep.jobs.iter().map(|job| &job.folder).collect();
         assert_eq!(folders.len(), sweep.jobs.len());
