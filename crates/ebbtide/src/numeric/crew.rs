@@ -218,7 +218,7 @@ mod tests {
             let crew = Crew::new(threads).expect("threads");
             assert_eq!(crew.len(), threads);
             for pieces in [0, 1, 2, 7, 100] {
-                for _ in 0..200 {
+                for _ in 0..if cfg!(miri) { 2 } else { 200 } {
                     let done: Vec<AtomicUsize> = (0..pieces).map(|_| AtomicUsize::new(0)).collect();
                     crew.run(pieces, &|piece, _| {
                         done[piece].fetch_add(1, Ordering::Relaxed);
@@ -244,11 +244,11 @@ mod tests {
     #[test]
     fn several_callers_may_share_a_crew() {
         let crew = Crew::new(2).expect("threads");
-        let count = AtomicUsize::new(0);
+        let (count, rounds) = (AtomicUsize::new(0), if cfg!(miri) { 3 } else { 100 });
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
-                    for _ in 0..100 {
+                    for _ in 0..rounds {
                         crew.run(3, &|_, _| {
                             count.fetch_add(1, Ordering::Relaxed);
                         });
@@ -256,7 +256,7 @@ mod tests {
                 });
             }
         });
-        assert_eq!(count.into_inner(), 1200);
+        assert_eq!(count.into_inner(), 4 * rounds * 3);
     }
 
     #[test]

@@ -9,7 +9,8 @@ use crate::objective::Method;
 use crate::target::{NamedTarget, Target};
 use crate::trajectory::Threads;
 
-const ITERATIONS: u64 = 100;
+/// A hundred, and for an interpreter, which looks for wrong memory, two that replay and search.
+const ITERATIONS: u64 = if cfg!(miri) { 2 } else { 100 };
 
 /// Both losses and log Ẑ of each iteration of a small training, replay and search included.
 fn losses(method: Method) -> Vec<[f64; 3]> {
@@ -17,8 +18,17 @@ fn losses(method: Method) -> Vec<[f64; 3]> {
     let mut config = Config::new(method, 3);
     (config.iterations, config.batch, config.network.width) = (ITERATIONS, 24, 16);
     config.replay.capacity = 100;
+    if cfg!(miri) {
+        (config.batch, config.network.width) = (3, 4);
+    }
     if let Some(search) = &mut config.local_search {
-        *search = LocalSearch { every: 10, steps: 8, burn_in: 3, capacity: 400, ..*search };
+        *search = LocalSearch {
+            every: if cfg!(miri) { 1 } else { 10 },
+            steps: 8,
+            burn_in: 3,
+            capacity: 400,
+            ..*search
+        };
     }
     let valid = config.validate(target).expect("valid");
     let mut trainer = Trainer::new(valid, &Threads::new(1).expect("a thread"));

@@ -11,12 +11,18 @@ fn spread(values: &[f32], columns: usize, stride: usize) -> Vec<f32> {
     rows.flat_map(|row| row.iter().copied().chain(std::iter::repeat_n(f32::NAN, stride - columns))).collect()
 }
 
-/// Shapes on both sides of every edge: blocks of rows, vectors, panels, deep sums.
+/// Shapes on both sides of every edge: blocks of rows, vectors, panels, deep sums. An interpreter is given a few of each.
 fn shapes() -> impl Iterator<Item = (usize, usize, usize)> {
-    let rows = [1, 2, 3, 5, 6, 7, 11, 12, 13, 25, 37];
-    let inner = [1, 2, 5, 12, 64, 255, 256, 257, 600];
-    let columns = [1, 4, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100];
-    rows.into_iter().flat_map(move |m| inner.into_iter().flat_map(move |k| columns.map(|n| (m, k, n))))
+    let (rows, inner, columns): (&[usize], &[usize], &[usize]) = if cfg!(miri) {
+        (&[1, 7, 13], &[1, 6], &[1, 16, 33])
+    } else {
+        (
+            &[1, 2, 3, 5, 6, 7, 11, 12, 13, 25, 37],
+            &[1, 2, 5, 12, 64, 255, 256, 257, 600],
+            &[1, 4, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100],
+        )
+    };
+    rows.iter().flat_map(move |&m| inner.iter().flat_map(move |&k| columns.iter().map(move |&n| (m, k, n))))
 }
 
 /// Σ_k a(k) b(k) as one chain of fused multiply-adds: what every element of a product must be, to the bit.
@@ -79,7 +85,7 @@ fn gradients_are_chains_added_to_what_there_was() {
 
 #[test]
 fn some_rows_of_a_rearranged_matrix_are_those_rows() {
-    let (rows, columns, outputs) = (20, 130, 600);
+    let (rows, columns, outputs) = if cfg!(miri) { (20, 14, 18) } else { (20, 130, 600) };
     let (a, b) = (numbers(rows * columns, 0.37), numbers(rows * outputs, 0.71));
     let mut blocks = Blocks::new(rows + 7, columns);
     blocks.pack(Rows::new(&a, rows, columns, columns));
@@ -119,7 +125,7 @@ fn a_product_over_nothing_is_zero() {
 
 #[test]
 fn every_instruction_set_gives_the_same_bits() {
-    let (m, k, n) = (29, 300, 77);
+    let (m, k, n) = if cfg!(miri) { (14, 15, 18) } else { (29, 300, 77) };
     let (a, b) = (numbers(m * k, 0.37), numbers(k * n, 0.71));
     let mut panels = Panels::new(k, n);
     panels.pack(0, &b);
