@@ -1,4 +1,35 @@
 //! How far verdicts can be trusted: samplers whose worth is known from better evidence, and what is said of each.
+//!
+//! ```
+//! use ebbtide::objective::Method;
+//! use ebbtide::target::NamedTarget;
+//! use ebbtide::trajectory::Threads;
+//! use ebbtide_run::Stop;
+//! use ebbtide_run::calibration::{Case, Tally, Worth};
+//! use ebbtide_run::reading::Sight;
+//! use ebbtide_run::run::Run;
+//! use ebbtide_run::settings::Preset;
+//! use ebbtide_run::trained::{Trained, Which};
+//!
+//! // A sampler of 25 modes that has hardly been trained.
+//! let mut settings = Preset::Paper.settings(NamedTarget::Gmm25, Some(Method::PisFixed), 1);
+//! (settings.config.iterations, settings.config.batch, settings.keeping.samples) = (1, 16, 16);
+//! settings.config.network.width = 8;
+//! let (folder, threads) = (tempfile::tempdir()?, Threads::new(1)?);
+//! let run = Run::begin(folder.path(), settings, &threads)?;
+//! let path = run.folder().to_owned();
+//! run.go(&Stop::new(), &mut ())?;
+//!
+//! let mut trained = Trained::open(&path, Which::Last, &threads)?;
+//! let case = Case::measure(&mut trained, "last")?.expect("25GMM has exact draws");
+//! let Worth { neglected, misplaced } = case.worth;
+//! // Where samples go less than a twentieth as often as they should, 95 % and more is misplaced.
+//! assert!(neglected > 0.05 && misplaced >= 0.95 * neglected && misplaced <= 1.0);
+//! // One sampler has collapsed, and it is not called good.
+//! let table = Tally::of([&case], Sight::Target).to_string();
+//! assert!(table.contains("| collapsed | 1 | 0 (0–79 %) |"), "{table}");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -42,7 +73,7 @@ pub struct Worth {
 
 /// What a sampler is in truth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Truth {
+pub(crate) enum Truth {
     /// More than 5 % of the target is where samples practically never go.
     Collapsed,
     /// Samples go everywhere, and more than a quarter of them would have to be elsewhere.
@@ -80,7 +111,7 @@ const SEED: u64 = 20_261_116;
 
 impl Worth {
     /// Estimates q / p at exact draws, where it is the mean of Z / weight over the ways back. None without exact draws or log Z.
-    pub fn of(target: &dyn Target, sampler: &mut Sampler) -> Result<Option<Self>, TargetError> {
+    pub(crate) fn of(target: &dyn Target, sampler: &mut Sampler) -> Result<Option<Self>, TargetError> {
         let (Some(drawable), Some(log_z)) = (target.drawable(), target.log_z()) else { return Ok(None) };
         let mut draws = vec![0.0; DRAWS * target.dim()];
         drawable.draw(Address::new(SEED, Purpose::ExactDrawAgain, 0), &mut draws)?;
@@ -100,7 +131,7 @@ impl Worth {
     }
 
     /// In a word.
-    pub fn truth(self) -> Truth {
+    pub(crate) fn truth(self) -> Truth {
         match self {
             Worth { neglected, .. } if neglected > LOST => Truth::Collapsed,
             Worth { misplaced, .. } if misplaced > ASTRAY => Truth::Rough,
@@ -136,7 +167,7 @@ impl Case {
     }
 
     /// What is said of it, with all that is known of the target, or as of a density that nobody has seen before. None if there is no such target.
-    pub fn judged(&self, sight: Sight) -> Option<Verdict> {
+    pub(crate) fn judged(&self, sight: Sight) -> Option<Verdict> {
         let target = self.outcome.target.parse::<NamedTarget>().ok()?.build();
         match sight {
             Sight::Target => Reading::of(&self.outcome, &*target).verdict,
@@ -186,12 +217,12 @@ impl Tally {
     }
 
     /// How many of a kind got a verdict.
-    pub fn count(&self, truth: Truth, verdict: Verdict) -> usize {
+    pub(crate) fn count(&self, truth: Truth, verdict: Verdict) -> usize {
         self.0.get(&(truth, verdict)).copied().unwrap_or(0)
     }
 
     /// How many of a kind there are.
-    pub fn all(&self, truth: Truth) -> usize {
+    pub(crate) fn all(&self, truth: Truth) -> usize {
         Verdict::ALL.into_iter().map(|verdict| self.count(truth, verdict)).sum()
     }
 }

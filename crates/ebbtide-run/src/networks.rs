@@ -14,7 +14,7 @@ use crate::durable::FileError;
 /// Why a density made of networks could not be had.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum NetworkError {
+pub(crate) enum NetworkError {
     /// Something is wrong with a network.
     #[error(transparent)]
     Onnx(#[from] OnnxError),
@@ -54,7 +54,7 @@ fn listed(files: &[PathBuf]) -> String {
 }
 
 /// What is made of some files.
-pub trait Made: Send + Sync + Sized {
+pub(crate) trait Made: Send + Sync + Sized {
     /// Which files, and what else there is to say.
     type Plan: Clone + PartialEq + Send + Sync;
 
@@ -92,7 +92,7 @@ impl Made for LatentSpace {
 }
 
 /// A file, and how many coordinates its points have if it does not tell.
-pub type DensityFile = (PathBuf, Option<usize>);
+pub(crate) type DensityFile = (PathBuf, Option<usize>);
 
 impl Made for NetworkDensity {
     type Plan = DensityFile;
@@ -115,7 +115,7 @@ impl Made for NetworkDensity {
 }
 
 /// Networks that are read when somebody asks them, at the latest.
-pub struct Networks<T: Made> {
+pub(crate) struct Networks<T: Made> {
     plan: T::Plan,
     engine: Engine,
     /// Of all files, once a run has begun with them.

@@ -45,7 +45,7 @@ pub fn estimate(value: f64, error: f64) -> (String, String) {
 }
 
 /// A text whose numbers were written by a machine, to be read by people.
-pub fn readable(text: &str) -> String {
+pub(crate) fn readable(text: &str) -> String {
     let word = |word: &str| {
         let bare = word.trim_end_matches(['.', ',', ';', ')']);
         let decimals = bare.split_once('.').map_or(0, |(_, decimals)| decimals.len().min(4));
@@ -58,6 +58,12 @@ pub fn readable(text: &str) -> String {
 }
 
 /// A whole number as an exponent.
+///
+/// ```
+/// use ebbtide_run::number::superscript;
+///
+/// assert_eq!(format!("10{}", superscript(-12)), "10⁻¹²");
+/// ```
 pub fn superscript(exponent: i32) -> String {
     let raised = |digit: char| match digit {
         '-' => '⁻',

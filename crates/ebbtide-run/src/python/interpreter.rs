@@ -20,7 +20,7 @@ pub struct Interpreter {
 
 impl Interpreter {
     /// The one that the environment variable names, or that of the PATH.
-    pub fn active() -> Self {
+    pub(crate) fn active() -> Self {
         match env::var_os(VARIABLE).filter(|named| !named.is_empty()) {
             Some(named) => Self {
                 path: named.into(),

@@ -38,6 +38,35 @@ pub struct Function {
 }
 
 /// A process that knows a function. It starts with the first question, and ends with this.
+///
+/// ```
+/// use ebbtide::target::Oracle;
+/// use ebbtide_run::Digest;
+/// use ebbtide_run::python::{Function, Interpreter, PythonError, Worker};
+///
+/// let folder = tempfile::tempdir()?;
+/// let file = folder.path().join("model.py");
+/// std::fs::write(&file, "def log_density(x):\n    return -(x**2).sum(axis=1)\n")?;
+/// let function = Function { file, name: "log_density".to_owned(), dim: 2, gradient: None };
+///
+/// let nowhere = Worker::new(Interpreter::at(folder.path().join("python3")), function.clone(), None);
+/// assert!(matches!(nowhere.start(), Err(PythonError::Start { .. })));
+/// let python = Interpreter::at("python3".into());
+/// // A run that was begun with another text than this does not go on.
+/// let changed = Worker::new(python.clone(), function.clone(), Some(Digest::default()));
+/// assert!(matches!(changed.start(), Err(PythonError::Changed { begun, .. }) if begun == Digest::default()));
+///
+/// let worker = Worker::new(python, function, None);
+/// match worker.start() {
+///     Ok(_) => {
+///         let mut values = [0.0; 2];
+///         worker.log_density(vec![0.0, 0.0, 3.0, 4.0], &mut values)?;
+///         assert_eq!(values, [0.0, -25.0]);
+///     }
+///     Err(error) => println!("there is no Python with NumPy here: {error}"),
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Worker {
     interpreter: Interpreter,
     function: Function,
@@ -58,7 +87,7 @@ impl Worker {
     }
 
     /// What it evaluates.
-    pub fn function(&self) -> &Function {
+    pub(crate) fn function(&self) -> &Function {
         &self.function
     }
 

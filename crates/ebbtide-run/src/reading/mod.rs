@@ -12,6 +12,35 @@ use crate::number::{number, readable};
 use crate::{Figures, Outcome, Status};
 
 /// A verdict, and the sentences that lead to it.
+///
+/// ```
+/// use ebbtide::target::NamedTarget;
+/// use ebbtide_run::reading::{Reading, Sentence, Sight, Verdict};
+/// use ebbtide_run::settings::Preset;
+/// use ebbtide_run::{Figures, Outcome, Status};
+///
+/// let settings = Preset::Paper.settings(NamedTarget::Gmm25, None, 5);
+/// let target = settings.built_target();
+/// let figures = Figures {
+///     elbo: -0.2,
+///     elbo_error: 0.03,
+///     eubo: Some(0.2),
+///     eubo_error: Some(0.03),
+///     log_z: 0.0,
+///     log_z_error: 0.02,
+///     ess: 0.2,
+///     pareto_k: None,
+/// };
+/// let bare = Outcome::new(Status::Finished, &settings, &*target, 25_000);
+/// let reading = Reading::of(&Outcome { figures: Some(figures), ..bare }, &*target);
+///
+/// // The bounds are close, but few of the samples count.
+/// assert_eq!((reading.verdict, reading.sight), (Some(Verdict::Weighted), Sight::Target));
+/// assert_eq!(reading.words().as_deref(), Some("usable with weights"));
+/// let Some(Sentence { text, most }) = reading.deciding() else { panic!("a figure decides") };
+/// assert_eq!(text, "20.0 % of the samples count: use the weights, and more samples.");
+/// assert_eq!(*most, reading.verdict);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
     /// In a word; none where there are no figures.

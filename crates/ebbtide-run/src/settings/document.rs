@@ -25,7 +25,7 @@ pub struct Entry {
 
 impl Entry {
     /// That the value is not of the kind wanted.
-    pub fn mismatched(&self, mismatch: &Mismatch) -> Problem {
+    pub(crate) fn mismatched(&self, mismatch: &Mismatch) -> Problem {
         let message = format!("{} is {}, but must be {}", self.path, self.value, mismatch.wanted);
         let problem = Problem::new(message).at(self.place.clone(), format!("not {}", mismatch.wanted));
         match mismatch.nearest {
@@ -36,6 +36,18 @@ impl Entry {
 }
 
 /// All entries of a document, tables taken apart.
+///
+/// ```
+/// use ebbtide_run::settings::{Entry, Value, entries};
+///
+/// let text = "batch = 64\n[replay]\nreference = \"batch\"";
+/// let found: Vec<Entry> = entries(0, text).expect("this is TOML");
+/// let [batch, reference] = &found[..] else { panic!("there are two") };
+/// assert_eq!((&batch.path[..], &batch.value), ("batch", &Value::Whole(64)));
+/// assert_eq!((&reference.path[..], &reference.value), ("replay.reference", &Value::Text("batch".to_owned())));
+/// assert_eq!((&text[reference.table.span.clone()], &text[reference.key.span.clone()]), ("replay", "reference"));
+/// assert!(entries(0, "batch = ").is_err());
+/// ```
 pub fn entries(source: usize, text: &str) -> Result<Vec<Entry>, Vec<Problem>> {
     let (table, errors) = DeTable::parse_recoverable(text);
     if errors.is_empty() {

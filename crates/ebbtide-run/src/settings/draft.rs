@@ -16,6 +16,20 @@ use super::{
 };
 
 /// What is said of settings that have no effect.
+///
+/// ```
+/// use ebbtide_run::settings::{Draft, Strictness};
+///
+/// // Without exploration, it does not matter when it ends.
+/// let resolved = |strictness| {
+///     let mut draft = Draft::new();
+///     draft.document("run.toml", "target = \"25gmm\"\nexploration = { factor = 0, anneal = 5 }");
+///     draft.resolve(strictness)
+/// };
+/// assert!(resolved(Strictness::Lenient).is_ok());
+/// let told = resolved(Strictness::Strict).unwrap_err().to_string();
+/// assert!(told.contains("`exploration.anneal` has no effect: exploration.factor = 0"), "{told}");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strictness {
     /// They are problems: somebody expects something of them.
@@ -28,9 +42,35 @@ pub enum Strictness {
 const HEADS: [&str; 4] = ["target", "preset", "method", "steps"];
 
 /// More trajectories than any evaluation needs.
+///
+/// ```
+/// use ebbtide_run::settings::{Draft, MOST_SAMPLES, Strictness};
+///
+/// let mut draft = Draft::new();
+/// draft.flag("TARGET", "target", "25gmm");
+/// draft.argument("--set", &format!("evaluation.samples={}", MOST_SAMPLES + 1));
+/// let told = draft.resolve(Strictness::Strict).unwrap_err().to_string();
+/// assert!(told.ends_with("evaluation.samples is 1048577, but must be at most 1048576"), "{told}");
+/// ```
 pub const MOST_SAMPLES: usize = 1 << 20;
 
 /// Settings gathered so far.
+///
+/// ```
+/// use ebbtide_run::settings::{Draft, Strictness};
+///
+/// let mut draft = Draft::new();
+/// draft.document("hump.toml", "formula.log-density = \"-a*x0^2\"\nformula.dim = 1\nbatch = 64");
+/// draft.parameter("--parameter", "a=0.5");
+/// draft.flag("--steps", "steps", "3");
+/// draft.argument("--set", "batch=32");
+/// let settings = draft.resolve(Strictness::Strict)?;
+/// // Arguments go before the file.
+/// assert_eq!((settings.config.batch, settings.steps()), (32, 3));
+/// let formula = settings.target.formula().expect("a formula");
+/// assert_eq!((formula.text(), formula.parameters()), ("-a*x0^2", &[("a".to_owned(), 0.5)][..]));
+/// # Ok::<(), ebbtide_run::settings::Problems>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Draft {
     preset: Preset,
@@ -46,7 +86,7 @@ impl Draft {
     }
 
     /// Nothing yet, and what is not given comes from this preset, unless another one is named.
-    pub fn on(preset: Preset) -> Self {
+    pub(crate) fn on(preset: Preset) -> Self {
         Self { preset, ..Self::default() }
     }
 
@@ -89,12 +129,12 @@ impl Draft {
     }
 
     /// Adds an entry whose source this draft knows.
-    pub fn add(&mut self, entry: Entry) {
+    pub(crate) fn add(&mut self, entry: Entry) {
         self.entries.push(entry);
     }
 
     /// Adds a text that entries may point into; answers with its number.
-    pub fn source(&mut self, name: &str, text: &str) -> usize {
+    pub(crate) fn source(&mut self, name: &str, text: &str) -> usize {
         self.sources.push(Source::file(name, text));
         self.sources.len() - 1
     }

@@ -31,9 +31,31 @@ pub use setting::Setting;
 pub use subject::{BringError, Given, LatentTarget, OnnxFile, PythonFile, Subject};
 pub(crate) use table::LOG_Z_START;
 pub use table::SETTINGS;
-pub use value::{Mismatch, Value, nearest};
+pub(crate) use value::Mismatch;
+pub use value::{Value, nearest};
 
 /// All that is asked of a run.
+///
+/// ```
+/// use ebbtide::objective::Method;
+/// use ebbtide::target::NamedTarget;
+/// use ebbtide_run::settings::Preset;
+///
+/// let settings = Preset::Paper.settings(NamedTarget::Gmm25, Some(Method::TbTb), 5);
+/// assert_eq!(settings.name(), "25gmm-tb-tb-T5-s0");
+/// assert_eq!((settings.method_name(), settings.steps()), ("tb-tb", 5));
+/// assert!(settings.learns_log_z());
+/// assert_eq!(settings.built_target().log_z(), Some(0.0));
+/// assert_eq!(settings.validate()?.config().batch, 512);
+/// assert!(settings.entries().contains(&("batch", "512".to_owned())));
+///
+/// let mut nameless = settings.clone();
+/// nameless.method = None;
+/// nameless.config.sigma_squared = -1.0;
+/// assert_eq!(nameless.method_name(), "custom");
+/// assert!(nameless.validate().is_err());
+/// # Ok::<(), ebbtide::train::ConfigError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// What it began with, before anybody changed anything.
@@ -51,6 +73,17 @@ pub struct Settings {
 }
 
 /// How closely a run is watched.
+///
+/// ```
+/// use ebbtide_run::settings::{Draft, Keeping, Strictness};
+///
+/// let mut draft = Draft::new();
+/// draft.document("run.toml", "target = \"25gmm\"\niterations = 1000\nevaluation.samples = 64");
+/// let Keeping { evaluate_every, record_every, samples, .. } = draft.resolve(Strictness::Strict)?.keeping;
+/// // Fifty evaluations, and five lines of metrics for each.
+/// assert_eq!((evaluate_every, record_every, samples), (20, 4, 64));
+/// # Ok::<(), ebbtide_run::settings::Problems>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Keeping {
     /// Iterations from one evaluation to the next; 0 for none before the end.
@@ -67,7 +100,7 @@ pub struct Keeping {
 
 impl Keeping {
     /// For a training of so many iterations: fifty evaluations, five lines for each.
-    pub fn new(iterations: u64) -> Self {
+    pub(crate) fn new(iterations: u64) -> Self {
         let evaluate_every = (iterations / 50).max(1);
         Self {
             evaluate_every,
@@ -97,7 +130,7 @@ impl Settings {
     }
 
     /// Whether training looks for what its own samples miss, with exploration or local search.
-    pub fn searches(&self) -> bool {
+    pub(crate) fn searches(&self) -> bool {
         self.config.generation_objective != GenerationObjective::ReverseKl
             && (self.config.exploration.factor > 0.0 || self.config.local_search.is_some())
     }
@@ -139,6 +172,19 @@ impl Settings {
 
     /// All settings in which the two differ, with both values, but for those in `except`. What has no effect in either makes no
     /// difference.
+    ///
+    /// ```
+    /// use ebbtide::target::NamedTarget;
+    /// use ebbtide_run::settings::{Difference, Preset};
+    ///
+    /// let ours = Preset::Paper.settings(NamedTarget::Gmm25, None, 5);
+    /// let mut theirs = ours.clone();
+    /// (theirs.config.batch, theirs.config.seed) = (64, 1);
+    /// let batch = Difference { key: "batch", ours: "512".to_owned(), theirs: "64".to_owned() };
+    /// assert_eq!(ours.difference(&theirs, &["seed"]), Some(batch));
+    /// let keys: Vec<_> = ours.differences(&theirs, &[]).map(|difference| difference.key).collect();
+    /// assert_eq!(keys, ["batch", "seed"]);
+    /// ```
     pub fn differences(&self, other: &Self, except: &[&str]) -> impl Iterator<Item = Difference> {
         let keys = subject::KEYS.into_iter().filter(|key| !except.contains(key));
         let subject = keys.map(|key| (key, self.target.entry(key), other.target.entry(key)));

@@ -6,6 +6,20 @@ use super::setting::Setting;
 use super::value::{Mismatch, Value};
 
 /// In which coordinates a density is learned.
+///
+/// ```
+/// use ebbtide::target::Placement;
+/// use ebbtide_run::settings::Placing;
+///
+/// let hand = Placing::At(Placement::new(vec![100.0, 0.0], vec![2.0, 1.0])?);
+/// assert_eq!(hand.at().map(Placement::scale), Some(&[2.0, 1.0][..]));
+/// let mut points = [0.0, 0.0, 1.0, -1.0];
+/// hand.apply(&mut points);
+/// assert_eq!(points, [100.0, 0.0, 102.0, -1.0]);
+/// // A pilot has not found anything yet.
+/// assert!(Placing::Pilot.at().is_none());
+/// # Ok::<(), ebbtide::target::PlacementError>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Placing {
     /// In its own.

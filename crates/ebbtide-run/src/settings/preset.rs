@@ -10,6 +10,16 @@ use super::usual::{self, POSTERIORS};
 use super::{Keeping, Placing, SETTINGS, Settings, Subject};
 
 /// Whose settings a run begins with.
+///
+/// ```
+/// use ebbtide::target::NamedTarget;
+/// use ebbtide_run::settings::Preset;
+///
+/// assert_eq!(Preset::ALL.map(Preset::name), ["recommended", "paper"]);
+/// // We draw samples with averaged weights, and the paper with those that learn.
+/// let averaging = |preset: Preset| preset.settings(NamedTarget::Gmm25, None, 5).config.averaging;
+/// assert_eq!((averaging(Preset::Recommended), averaging(Preset::Paper)), (Some(0.001), None));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Preset {
     /// Those that did best for us.

@@ -24,6 +24,22 @@ const COMMENT_WIDTH: usize = 100;
 impl Settings {
     /// The whole configuration in TOML, with comments. Reading it gives the same settings; those that have no effect are
     /// commented out, and so are those that the method decides.
+    ///
+    /// ```
+    /// use ebbtide_run::settings::{Draft, Problems, Settings, Strictness};
+    ///
+    /// fn read(text: &str) -> Result<Settings, Problems> {
+    ///     let mut draft = Draft::new();
+    ///     draft.document("run.toml", text);
+    ///     draft.resolve(Strictness::Strict)
+    /// }
+    ///
+    /// let settings = read("target = \"40gmm\"\nsteps = 3\nreplay.ratio = 0")?;
+    /// let text = settings.to_toml();
+    /// assert!(text.contains("(Left out: replay.ratio = 0.)\n# capacity = "));
+    /// assert_eq!(read(&text)?, settings);
+    /// # Ok::<(), Problems>(())
+    /// ```
     pub fn to_toml(&self) -> String {
         let mut text = String::new();
         let methods = ebbtide::objective::Method::ALL.map(ebbtide::objective::Method::name).join(", ");

@@ -16,7 +16,7 @@ pub struct Source {
 
 impl Source {
     /// A file.
-    pub fn file(name: &str, text: &str) -> Self {
+    pub(crate) fn file(name: &str, text: &str) -> Self {
         Self { name: name.to_owned(), text: text.to_owned(), is_argument: false }
     }
 }
@@ -43,24 +43,41 @@ pub struct Problem {
 
 impl Problem {
     /// A problem without a place.
-    pub fn new(message: impl Into<String>) -> Self {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), places: Vec::new(), help: None }
     }
 
     /// Points to a place.
-    pub fn at(mut self, place: Place, label: impl Into<String>) -> Self {
+    pub(crate) fn at(mut self, place: Place, label: impl Into<String>) -> Self {
         self.places.push((place, label.into()));
         self
     }
 
     /// Says what to try.
-    pub fn help(mut self, help: impl Into<String>) -> Self {
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 }
 
 /// All that is wrong with a configuration.
+///
+/// ```
+/// use ebbtide_run::settings::{Draft, Place, Problem, Problems, Source, Strictness};
+///
+/// let mut draft = Draft::new();
+/// draft.document("run.toml", "target = \"25gmm\"\nreplay.ratoi = 4");
+/// let all: Problems = draft.resolve(Strictness::Strict).expect_err("there is a mistake in it");
+/// let help = "did you mean `replay.ratio`?";
+/// assert_eq!(all.to_string(), format!("run.toml:2:8: there is no setting named `replay.ratoi` ({help})"));
+///
+/// let [Problem { places, help: Some(given), .. }] = &all.problems[..] else { panic!("there is one") };
+/// let (place, label) = &places[0];
+/// assert_eq!((given.as_str(), label.as_str(), all.line_and_column(place)), (help, "unknown setting", (2, 8)));
+/// let Place { source, span } = place.clone();
+/// let Source { name, text, is_argument } = &all.sources[source];
+/// assert_eq!((name.as_str(), &text[span], *is_argument), ("run.toml", "ratoi", false));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problems {
     /// The texts that it was made from.

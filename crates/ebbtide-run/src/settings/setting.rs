@@ -4,6 +4,18 @@ use super::Settings;
 use super::value::{Mismatch, Value};
 
 /// A setting: a row of the configuration.
+///
+/// ```
+/// use ebbtide::target::NamedTarget;
+/// use ebbtide_run::settings::{Preset, SETTINGS, Setting};
+///
+/// let ratio = SETTINGS.iter().find(|setting| setting.key == "replay.ratio");
+/// let Some(Setting { about, .. }) = ratio else { panic!("there is such a setting") };
+/// assert_eq!(*about, "Replayed batches for each fresh one; 0 turns replay off.");
+/// // They are presets of a target, a preset, a method and a number of steps.
+/// let entries = Preset::Paper.settings(NamedTarget::Gmm25, None, 5).entries();
+/// assert_eq!(entries.len(), 4 + SETTINGS.len());
+/// ```
 pub struct Setting {
     /// Its name, tables joined by dots.
     pub key: &'static str,

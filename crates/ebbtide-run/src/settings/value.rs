@@ -22,7 +22,7 @@ pub enum Value {
 
 /// A value that is not of the kind wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mismatch {
+pub(crate) struct Mismatch {
     /// What is wanted: "a whole number, 0 or above".
     pub wanted: String,
     /// What may have been meant.
@@ -56,7 +56,7 @@ impl From<&DeValue<'_>> for Value {
 
 impl Value {
     /// A whole number that the type can hold.
-    pub fn whole<T: TryFrom<i128>>(&self) -> Result<T, Mismatch> {
+    pub(crate) fn whole<T: TryFrom<i128>>(&self) -> Result<T, Mismatch> {
         let wanted = || Mismatch::wanted("a whole number, 0 or above");
         match *self {
             Value::Whole(number) => T::try_from(number).map_err(|_| match number {
@@ -72,7 +72,7 @@ impl Value {
     }
 
     /// Any number.
-    pub fn number(&self) -> Result<f64, Mismatch> {
+    pub(crate) fn number(&self) -> Result<f64, Mismatch> {
         match *self {
             Value::Whole(number) => Ok(number as f64),
             Value::Number(number) => Ok(number),
@@ -81,7 +81,7 @@ impl Value {
     }
 
     /// Numbers in a list.
-    pub fn numbers(&self) -> Option<Vec<f64>> {
+    pub(crate) fn numbers(&self) -> Option<Vec<f64>> {
         match self {
             Value::List(values) => values.iter().map(|(value, _)| value.number().ok()).collect(),
             _ => None,
@@ -89,7 +89,7 @@ impl Value {
     }
 
     /// Text.
-    pub fn text(&self) -> Result<&str, Mismatch> {
+    pub(crate) fn text(&self) -> Result<&str, Mismatch> {
         match self {
             Value::Text(text) => Ok(text),
             _ => Err(Mismatch::wanted("a text in quotes")),
@@ -97,7 +97,7 @@ impl Value {
     }
 
     /// One of a few words.
-    pub fn choice<T: Copy>(&self, choices: &[(&'static str, T)]) -> Result<T, Mismatch> {
+    pub(crate) fn choice<T: Copy>(&self, choices: &[(&'static str, T)]) -> Result<T, Mismatch> {
         let names: Vec<String> = choices.iter().map(|(name, _)| format!("\"{name}\"")).collect();
         let wanted = match names.as_slice() {
             [only] => only.clone(),
@@ -131,6 +131,13 @@ impl fmt::Display for Value {
 }
 
 /// The candidate most like `text`, if any is at all like it.
+///
+/// ```
+/// use ebbtide_run::settings::nearest;
+///
+/// assert_eq!(nearest("unifrom", ["harmonic", "uniform"]), Some("uniform"));
+/// assert_eq!(nearest("banana", ["harmonic", "uniform"]), None);
+/// ```
 pub fn nearest<'a>(text: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let likeness = |candidate: &str| strsim::normalized_damerau_levenshtein(text, candidate);
     let scored = candidates.into_iter().map(|candidate| (likeness(candidate), candidate));

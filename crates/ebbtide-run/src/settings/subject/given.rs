@@ -17,6 +17,47 @@ pub const GRADIENT: &str = "given.gradient";
 const ANSWERS: &[(&str, bool)] = &[("yes", true), ("no", false)];
 
 /// A density that the calling program brings.
+///
+/// ```
+/// use std::sync::Arc;
+/// use ebbtide::target::{Oracle, TargetError};
+/// use ebbtide_run::settings::{BringError, Draft, Given, Strictness, Subject};
+///
+/// struct Hump(usize);
+///
+/// impl Oracle for Hump {
+///     fn dim(&self) -> usize {
+///         self.0
+///     }
+///     fn has_gradient(&self) -> bool {
+///         false
+///     }
+///     fn log_density(&self, points: Vec<f64>, out: &mut [f64]) -> Result<(), TargetError> {
+///         let rows = points.chunks_exact(self.0);
+///         out.iter_mut().zip(rows).for_each(|(out, x)| *out = -x.iter().map(|x| x * x).sum::<f64>());
+///         Ok(())
+///     }
+///     fn log_density_and_gradient(&self, _: Vec<f64>, _: &mut [f64], _: &mut [f64]) -> Result<(), TargetError> {
+///         Err(TargetError::failed("it has no gradient"))
+///     }
+/// }
+///
+/// let ours = Subject::Given(Given::new("my hump!", Arc::new(Hump(2))));
+/// assert_eq!(ours.to_string(), "myhump");
+///
+/// // A file knows what it is called, and cannot ask it anything.
+/// let mut draft = Draft::new();
+/// draft.document("run.toml", "[given]\nname = \"myhump\"\ndim = 2\ngradient = \"no\"");
+/// let mut read = draft.resolve(Strictness::Strict)?.target;
+/// assert_eq!(read, ours);
+/// let mut value = [0.0];
+/// assert!(read.build().log_density(&[3.0, 4.0], &mut value).is_err());
+/// assert_eq!(read.bring(Arc::new(Hump(3))), Err(BringError::Dim { own: 2, brought: 3 }));
+/// read.bring(Arc::new(Hump(2)))?;
+/// read.build().log_density(&[3.0, 4.0], &mut value)?;
+/// assert_eq!(value, [-25.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Given {
     name: String,
@@ -57,7 +98,7 @@ impl Given {
     }
 
     /// What it is called.
-    pub fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.name
     }
 

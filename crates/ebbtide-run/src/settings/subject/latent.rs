@@ -28,6 +28,26 @@ pub const DIGEST: &str = "latent.digest";
 pub const KEYS: [&str; 9] = [GENERATOR, REWARD, EMBEDDING, CONDITION, BETA, NAME, DIM, ENGINE, DIGEST];
 
 /// The latent space of a generator under a reward. Clones share the networks.
+///
+/// ```
+/// use ebbtide_run::settings::{Draft, LatentTarget, Strictness, Subject};
+///
+/// let text = "
+/// [latent]
+/// generator = \"plane.onnx\"
+/// reward = \"reward.onnx\"
+/// beta = 3.0
+/// engine = \"tract\"";
+/// let mut draft = Draft::new();
+/// // Files are looked for beside the one that names them.
+/// draft.document("../ebbtide-onnx/tests/fixtures/latent.toml", text);
+/// let target: Subject = draft.resolve(Strictness::Strict)?.target;
+/// let files = target.latent().map(LatentTarget::files).expect("a latent space");
+/// assert!(files.generator.is_absolute() && files.generator.ends_with("tests/fixtures/plane.onnx"));
+/// assert_eq!((target.dim(), files.beta, files.embedding.is_none()), (2, 3.0, true));
+/// assert_eq!(target.to_string(), "latent-reward");
+/// # Ok::<(), ebbtide_run::settings::Problems>(())
+/// ```
 #[derive(Clone)]
 pub struct LatentTarget {
     networks: Arc<Networks<LatentSpace>>,

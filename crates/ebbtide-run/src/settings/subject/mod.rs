@@ -26,6 +26,23 @@ pub use onnx::OnnxFile;
 pub use python::PythonFile;
 
 /// What a run samples.
+///
+/// ```
+/// use ebbtide::target::{Formula, NamedTarget};
+/// use ebbtide_run::settings::Subject;
+///
+/// let named = Subject::from(NamedTarget::Gmm25);
+/// let formula = Subject::Formula(Formula::new("-x0^2/2", 1, &[])?);
+/// assert_eq!((named.to_string(), named.dim(), named.has_gradient()), ("25gmm".to_owned(), 2, true));
+/// assert_eq!(formula.formula().map(Formula::text), Some("-x0^2/2"));
+/// assert!(named.formula().is_none() && formula.python().is_none());
+/// // Targets of the library come before others.
+/// assert!(named.rank() < formula.rank());
+/// let mut value = [0.0];
+/// formula.build().log_density(&[2.0], &mut value)?;
+/// assert_eq!(value, [-2.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Subject {
     /// A target that comes with the library.
@@ -167,7 +184,7 @@ impl Subject {
     }
 
     /// The target's name, if it came with the library.
-    pub fn named(&self) -> Option<NamedTarget> {
+    pub(crate) fn named(&self) -> Option<NamedTarget> {
         match self {
             Self::Named(target) => Some(*target),
             _ => None,
@@ -228,7 +245,7 @@ impl Subject {
     }
 
     /// The settings that say what it is, with their values in TOML.
-    pub fn entries(&self) -> Vec<(&'static str, String)> {
+    pub(crate) fn entries(&self) -> Vec<(&'static str, String)> {
         let (name, rest) = match self {
             Self::Named(target) => (target.name(), Vec::new()),
             Self::Formula(formula) => (FORMULA, formula::entries(formula)),

@@ -28,6 +28,26 @@ const ANSWERS: &[(&str, bool)] = &[("yes", true), ("no", false)];
 pub(super) const ENGINES: &[(&str, Engine)] = &[("tract", Engine::Tract), ("ort", Engine::Ort)];
 
 /// A log density that an ONNX network computes. Clones share it.
+///
+/// ```
+/// use ebbtide_run::settings::{Draft, OnnxFile, Strictness, Subject};
+///
+/// let mut draft = Draft::new();
+/// draft.flag("--onnx", "onnx.file", "../ebbtide-onnx/tests/fixtures/energy.onnx");
+/// draft.flag("--engine", "onnx.engine", "tract");
+/// let energy: Subject = draft.resolve(Strictness::Strict)?.target;
+/// assert!(energy.onnx().map(OnnxFile::file).is_some_and(|file| file.is_absolute()));
+/// assert_eq!((energy.to_string(), energy.dim(), energy.has_gradient()), ("energy".to_owned(), 2, true));
+///
+/// // −u²/2 − v² with u = x₁² − 2 and v = x₂ − x₁/2, on however many threads.
+/// let mut values = [0.0; 2];
+/// for threads in [1, 2] {
+///     energy.employ(threads);
+///     energy.build().log_density(&[2.0, 1.0, 0.0, 1.0], &mut values)?;
+///     assert_eq!(values, [-2.0, -3.0]);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct OnnxFile {
     networks: Arc<Networks<NetworkDensity>>,

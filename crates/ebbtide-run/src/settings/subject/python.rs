@@ -25,6 +25,27 @@ const USUAL: &str = "log_density";
 const NONE: &str = "none";
 
 /// A log density that a function in a Python file computes. Clones ask the same process.
+///
+/// ```
+/// use ebbtide_run::python::{Function, Interpreter};
+/// use ebbtide_run::settings::{Draft, PythonFile, Strictness, Subject};
+///
+/// let mut draft = Draft::new();
+/// draft.document("run.toml", "[python]\nfile = \"/models/hump.py\"\ndim = 2\ngradient = \"slopes\"");
+/// let read = draft.resolve(Strictness::Strict)?.target;
+/// let function = Function {
+///     file: "/models/hump.py".into(),
+///     name: "log_density".to_owned(),
+///     dim: 2,
+///     gradient: Some("slopes".to_owned()),
+/// };
+/// assert_eq!(read.python().map(PythonFile::function), Some(&function));
+/// assert!(read.has_gradient() && read.to_string() == "hump-log_density");
+/// // The same function is the same density, whichever interpreter is asked.
+/// let ours = PythonFile::new(Interpreter::at("/usr/bin/python3".into()), function);
+/// assert_eq!(read, Subject::Python(ours));
+/// # Ok::<(), ebbtide_run::settings::Problems>(())
+/// ```
 #[derive(Clone)]
 pub struct PythonFile {
     worker: Arc<Worker>,
