@@ -36,7 +36,7 @@ impl FileError {
     }
 }
 
-/// A file in the making, beside the place it is meant for: [`Pending::commit`] moves it there, dropping it leaves nothing.
+/// A file in the making, beside the place it is meant for: once it is whole it is moved there, dropping it leaves nothing.
 #[derive(Debug)]
 pub struct Pending {
     file: io::BufWriter<NamedTempFile>,
@@ -45,7 +45,7 @@ pub struct Pending {
 
 impl Pending {
     /// Begins a file for `path`. Where that is a link, the link stays and what it points to is replaced.
-    pub fn create(path: &Path) -> Result<Self, FileError> {
+    pub(crate) fn create(path: &Path) -> Result<Self, FileError> {
         let attempt = || {
             let place = if path.is_symlink() { fs::canonicalize(path)? } else { path.to_owned() };
             // Moving would fail too, but only after everything was written.
@@ -69,7 +69,7 @@ impl Pending {
 
     /// Makes sure of the file and moves it to its place: whatever happens in between, the place holds the old file or the
     /// new one.
-    pub fn commit(self) -> Result<(), FileError> {
+    pub(crate) fn commit(self) -> Result<(), FileError> {
         let Self { file, place } = self;
         let attempt = || {
             let temporary = file.into_inner().map_err(io::IntoInnerError::into_error)?;
@@ -105,13 +105,13 @@ pub fn replace_with(path: &Path, contents: &[u8]) -> Result<(), FileError> {
 }
 
 /// Makes sure that names made, moved or removed in a folder stay so.
-pub fn sync_folder(folder: &Path) -> io::Result<()> {
+pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     // Elsewhere folders cannot be opened, and renames are made sure of by the system.
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
 /// Removes what an interrupted [`Pending`] left behind in a folder.
-pub fn sweep_leftovers(folder: &Path) -> io::Result<()> {
+pub(crate) fn sweep_leftovers(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let name = entry?.file_name();
         let is_leftover = name.to_str().is_some_and(|name| name.starts_with('.') && name.ends_with(".part"));

@@ -28,11 +28,11 @@ pub struct Environment {
 }
 
 /// The commit that this crate was built from.
-pub const COMMIT: &str = env!("EBBTIDE_COMMIT");
+pub(crate) const COMMIT: &str = env!("EBBTIDE_COMMIT");
 
 impl Environment {
     /// Here and now.
-    pub fn now(threads: usize) -> Self {
+    pub(crate) fn now(threads: usize) -> Self {
         let what = RefreshKind::nothing()
             .with_cpu(CpuRefreshKind::nothing())
             .with_memory(MemoryRefreshKind::nothing().with_ram());

@@ -173,7 +173,7 @@ impl Folder {
     }
 
     /// What is in it.
-    pub fn files(&self) -> Files<'_> {
+    pub(crate) fn files(&self) -> Files<'_> {
         Files(&self.path)
     }
 }

@@ -8,7 +8,7 @@ use crate::Record;
 use crate::durable::FileError;
 
 /// A journal that lines are added to.
-pub struct Journal {
+pub(crate) struct Journal {
     path: PathBuf,
     file: File,
     length: u64,
@@ -51,11 +51,6 @@ impl Journal {
     /// How many bytes it has.
     pub fn len(&self) -> u64 {
         self.length
-    }
-
-    /// Whether it has none.
-    pub fn is_empty(&self) -> bool {
-        self.length == 0
     }
 
     /// Adds a line, in one piece.

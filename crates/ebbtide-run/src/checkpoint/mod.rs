@@ -46,7 +46,7 @@ pub struct Stored {
 
 /// Weights alone, as they were read.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Weights {
+pub(crate) struct Weights {
     /// All parameters, in the order of the layout.
     pub parameters: Vec<f32>,
     /// Iterations that made them.
@@ -148,7 +148,7 @@ const SUFFIX: &str = ".safetensors";
 const KEPT: usize = 2;
 
 /// Writes a checkpoint, and removes those that are no longer needed.
-pub fn save(
+pub(crate) fn save(
     folder: &Path,
     state: &State,
     layout: &Layout,
@@ -170,7 +170,12 @@ pub fn save(
 }
 
 /// Writes the weights as the best so far.
-pub fn save_best(folder: &Path, state: &State, layout: &Layout, settings: &str) -> Result<(), FileError> {
+pub(crate) fn save_best(
+    folder: &Path,
+    state: &State,
+    layout: &Layout,
+    settings: &str,
+) -> Result<(), FileError> {
     let mut tensors = weights(state.learner().sampled().1, layout);
     let log_z = [state.learner().log_z() as f32];
     tensors.push((LOG_Z.to_owned(), Tensor::flat(ArrayRef::F32(&log_z))));
@@ -184,7 +189,7 @@ pub fn save_best(folder: &Path, state: &State, layout: &Layout, settings: &str) 
 
 /// Removes best weights but those of this iteration. Others are of evaluations that are outdone, or that a run which was
 /// killed made after its last checkpoint, and will make again. To be called when a checkpoint says which are the best.
-pub fn keep_best(folder: &Path, iteration: Option<u64>) -> Result<(), FileError> {
+pub(crate) fn keep_best(folder: &Path, iteration: Option<u64>) -> Result<(), FileError> {
     for (_, path) in named(folder, BEST)?.into_iter().filter(|(of, _)| Some(*of) != iteration) {
         fs::remove_file(&path).map_err(FileError::of("remove", &path))?;
     }
@@ -221,7 +226,7 @@ impl Stored {
     }
 
     /// Iterations that made it.
-    pub fn iteration(&self) -> u64 {
+    pub(crate) fn iteration(&self) -> u64 {
         self.iteration
     }
 
@@ -238,7 +243,7 @@ impl Stored {
     }
 
     /// The weights alone.
-    pub fn weights(mut self, layout: &Layout) -> Result<Weights, CheckpointError> {
+    pub(crate) fn weights(mut self, layout: &Layout) -> Result<Weights, CheckpointError> {
         let parameters =
             take_weights(&mut self.contents.arrays, layout).map_err(|damage| self.damaged(damage))?;
         let log_z = match self.contents.arrays.get(LOG_Z) {
@@ -265,7 +270,7 @@ impl Stored {
 }
 
 /// The weights of the best evaluation.
-pub fn best(folder: &Path) -> Result<Stored, CheckpointError> {
+pub(crate) fn best(folder: &Path) -> Result<Stored, CheckpointError> {
     let newest = named(folder, BEST)?.pop();
     let (iteration, path) = newest.ok_or_else(|| CheckpointError::NoBest { folder: folder.to_owned() })?;
     let contents = open(&path)?;

@@ -15,7 +15,8 @@ use ebbtide::train::{TrainError, Trainer};
 use ebbtide::trajectory::Threads;
 
 pub use error::RunError;
-pub use resume::{MAY_CHANGE, may_change};
+pub(crate) use resume::MAY_CHANGE;
+pub use resume::may_change;
 
 use crate::best::Explosion;
 use crate::checkpoint::{self, Progress};

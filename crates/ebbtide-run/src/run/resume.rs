@@ -16,7 +16,7 @@ use crate::settings::{LOG_Z_START, Placing, Settings, placing};
 use crate::{Environment, Outcome, Status, durable};
 
 /// Settings that do not touch the training itself, and may change when a run is resumed.
-pub const MAY_CHANGE: &[&str] = &[
+pub(crate) const MAY_CHANGE: &[&str] = &[
     "iterations",
     "evaluation.every",
     "evaluation.samples",
