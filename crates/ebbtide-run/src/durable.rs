@@ -1,4 +1,24 @@
 //! Writing that survives: a file is there whole, or as it was before.
+//!
+//! ```
+//! use std::fs;
+//! use std::io::{ErrorKind, Write};
+//!
+//! use ebbtide_run::durable::{FileError, Pending, replace, replace_with};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("table.csv");
+//! replace_with(&path, b"seed,elbo\n0,-1.5\n")?;
+//!
+//! let failed = replace(&path, |file: &mut Pending| {
+//!     writeln!(file, "seed,elbo")?;
+//!     Err(ErrorKind::StorageFull.into())
+//! });
+//! let FileError { action, source, .. } = failed.unwrap_err();
+//! assert_eq!((action, source.kind()), ("write", ErrorKind::StorageFull));
+//! assert_eq!(fs::read_to_string(&path)?, "seed,elbo\n0,-1.5\n");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -30,6 +50,16 @@ fn advice(error: &io::Error) -> &'static str {
 
 impl FileError {
     /// Says what was tried with which file; made for `map_err`.
+    ///
+    /// ```
+    /// use std::{fs, path::Path};
+    ///
+    /// use ebbtide_run::durable::FileError;
+    ///
+    /// let path = Path::new("nowhere/config.toml");
+    /// let error = fs::read(path).map_err(FileError::of("read", path)).unwrap_err();
+    /// assert!(error.to_string().starts_with("could not read nowhere/config.toml: "));
+    /// ```
     pub fn of(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self { action, path, source }

@@ -1,4 +1,23 @@
 //! `metrics.jsonl`: the curves of a run, a line at a time.
+//!
+//! ```
+//! use std::fs;
+//!
+//! use ebbtide_run::Record;
+//! use ebbtide_run::journal::{JournalError, read};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("metrics.jsonl");
+//! let record = Record { iteration: 10, seconds: 0.5, ..Record::default() };
+//! let line = serde_json::to_string(&record)?;
+//! // A kill has cut the second line off.
+//! fs::write(&path, format!("{line}\n{}", &line[..20]))?;
+//! assert_eq!(read(&path)?, [record]);
+//!
+//! fs::write(&path, format!("{line}\n{}\n", &line[..20]))?;
+//! assert!(matches!(read(&path), Err(JournalError::Damaged { line: 2, .. })));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;

@@ -3,6 +3,40 @@
 //! A folder has the newest two, `000012500.safetensors` after 12,500 iterations, and `best-000012000.safetensors`, the weights of the best
 //! evaluation. Weights are tensors by the names of their layers (`weights.generation.head.weight`), the rest by the names of
 //! [`State::arrays`]. The header tells format, program, settings and a checksum.
+//!
+//! ```
+//! # use ebbtide::{objective::Method, target::NamedTarget, trajectory::Threads};
+//! # use ebbtide_run::{Stop, run::Run, settings::Preset};
+//! # let (runs, threads) = (tempfile::tempdir()?, Threads::new(1)?);
+//! # let mut settings = Preset::Paper.settings(NamedTarget::Gmm25, Some(Method::TbFixed), 2);
+//! # (settings.config.iterations, settings.config.batch, settings.keeping.samples) = (6, 16, 64);
+//! # settings.keeping.evaluate_every = 2;
+//! # let run = Run::begin(runs.path(), settings, &threads)?;
+//! # let folder = run.folder().to_owned();
+//! # run.go(&Stop::new(), &mut ())?;
+//! use std::fs;
+//!
+//! use ebbtide_run::checkpoint::{CheckpointError, Damage, Progress, Stored, newest};
+//! use ebbtide_run::{folder::Files, run::read_settings};
+//!
+//! // `folder` has a run of six iterations with a line of metrics for the last.
+//! let (files, mut remarks) = (Files(&folder), Vec::new());
+//! let stored: Stored = newest(&files.checkpoints(), &mut remarks)?.expect("a run that ended has one");
+//! assert_eq!(stored.settings()?, fs::read_to_string(files.config())?);
+//! let Progress { journal, recorded, .. } = stored.progress()?;
+//! assert_eq!((journal, recorded), (fs::metadata(files.metrics())?.len(), Some(6)));
+//! let state = stored.state(&read_settings(&folder)?.validate()?.model().layout)?;
+//! assert_eq!(state.iteration(), 6);
+//!
+//! // One bit that is not what it was.
+//! let path = files.checkpoints().join("000000006.safetensors");
+//! let mut bytes = fs::read(&path)?;
+//! *bytes.last_mut().expect("there are some") ^= 1;
+//! fs::write(&path, bytes)?;
+//! let found = newest(&files.checkpoints(), &mut remarks).err();
+//! assert!(matches!(found, Some(CheckpointError::AllDamaged { newest: Damage::Checksum, .. })));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod file;
 
