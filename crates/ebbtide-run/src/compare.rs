@@ -1,4 +1,28 @@
 //! Runs side by side: mean and deviation over seeds, with those that diverged counted.
+//!
+//! ```
+//! # use ebbtide::{objective::Method, target::NamedTarget, trajectory::Threads};
+//! # use ebbtide_run::{Stop, run::Run, settings::Preset};
+//! # let (runs, threads) = (tempfile::tempdir()?, Threads::new(1)?);
+//! # let mut settings = Preset::Paper.settings(NamedTarget::Gmm25, Some(Method::TbFixed), 2);
+//! # (settings.config.iterations, settings.config.batch, settings.keeping.samples) = (6, 16, 64);
+//! use ebbtide_run::compare::{Found, Gathered, Group, Mean, gather, group, is_done};
+//!
+//! // `settings` are those of a small run.
+//! for seed in [0, 1, 2] {
+//!     settings.config.seed = seed;
+//!     Run::begin(runs.path(), settings.clone(), &threads)?.go(&Stop::new(), &mut ())?;
+//! }
+//! let Gathered { found, unreadable } = gather(&[runs.path().to_owned()]);
+//! assert!(unreadable.is_empty() && found.iter().all(is_done));
+//!
+//! let groups: Vec<Group> = group(&found);
+//! assert_eq!((groups.len(), &groups[0].seeds), (1, &vec![0, 1, 2]));
+//! let elbo = |run: &Found| Some(run.outcome.as_ref()?.figures?.elbo);
+//! let elbos: Vec<f64> = found.iter().filter_map(elbo).collect();
+//! assert_eq!(groups[0].elbo, Mean::of(&elbos));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -24,6 +48,15 @@ pub struct Found {
 }
 
 /// A mean over runs.
+///
+/// ```
+/// use ebbtide_run::compare::Mean;
+///
+/// let share = Mean::of(&[0.25, 0.5, 0.75]).expect("three values");
+/// assert_eq!(share, Mean { mean: 0.5, deviation: Some(0.25), runs: 3 });
+/// assert_eq!(share.percent(), Mean { mean: 50.0, deviation: Some(25.0), runs: 3 });
+/// assert_eq!(Mean::of(&[]), None);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Mean {
     /// The mean.
@@ -212,6 +245,18 @@ pub fn is_done(run: &Found) -> bool {
 }
 
 /// Whether an outcome is the end of a run with these settings. One that was made longer has an outcome from before.
+///
+/// ```
+/// use ebbtide::{objective::Method, target::NamedTarget};
+/// use ebbtide_run::{Outcome, Status, compare::is_over, settings::Preset};
+///
+/// let mut settings = Preset::Paper.settings(NamedTarget::Gmm25, Some(Method::TbTb), 5);
+/// let target = settings.built_target();
+/// let outcome = Outcome::new(Status::Finished, &settings, &*target, settings.config.iterations);
+/// assert!(is_over(&settings, &outcome));
+/// settings.config.iterations *= 2;
+/// assert!(!is_over(&settings, &outcome));
+/// ```
 pub fn is_over(settings: &Settings, outcome: &Outcome) -> bool {
     match outcome.status {
         Status::Finished => outcome.iterations >= settings.config.iterations,

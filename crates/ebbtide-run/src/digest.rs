@@ -5,6 +5,17 @@ use std::num::ParseIntError;
 use std::str::FromStr;
 
 /// A number that is the same on all machines, and another one for another text (FNV-1a).
+///
+/// ```
+/// use ebbtide_run::Digest;
+///
+/// // Of `foobar`, as a configuration has it.
+/// let digest: Digest = "85944171f73967e8".parse()?;
+/// assert_eq!(digest, Digest(0x8594_4171_f739_67e8));
+/// assert_ne!(digest, Digest::default(), "which is that of nothing");
+/// assert_eq!(Digest(0xab).to_string(), "00000000000000ab");
+/// # Ok::<(), std::num::ParseIntError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Digest(pub u64);
 

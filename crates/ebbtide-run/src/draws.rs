@@ -24,6 +24,23 @@ pub struct Weighted {
 }
 
 /// How samples are chosen by weight, exactly as their number grows.
+///
+/// ```
+/// use ebbtide_run::draws::{Choice, Chosen, Weighted, Weightless};
+///
+/// let log_weights = vec![0.0, f64::NEG_INFINITY, 3.0_f64.ln()];
+/// let proposals = Weighted { points: vec![10.0, 20.0, 30.0], log_weights };
+/// let Chosen { points, distinct, .. } = Choice::Resample.among(&proposals, 4, 0)?;
+/// assert_eq!((points, distinct), (vec![10.0, 30.0, 30.0, 30.0], 2));
+/// let chain = Choice::Chain.among(&proposals, 3, 0)?;
+/// // It goes along with whatever weighs more than where it is.
+/// assert_eq!((chain.points, chain.acceptance), (vec![10.0, 10.0, 30.0], Some(1.0 / 3.0)));
+///
+/// assert_eq!((Choice::Resample.proposals(100), Choice::Chain.proposals(100)), (400, 100));
+/// let nothing = Weighted { log_weights: vec![f64::NEG_INFINITY; 3], ..proposals };
+/// assert_eq!(Choice::Chain.among(&nothing, 3, 0), Err(Weightless));
+/// # Ok::<(), Weightless>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// As often as their weight says, among four times as many.
@@ -58,6 +75,28 @@ impl Trained {
     }
 
     /// Draws with weights; `None` if somebody asks to stop before all are there.
+    ///
+    /// ```
+    /// # use ebbtide::{objective::Method, target::NamedTarget, trajectory::Threads};
+    /// # use ebbtide_run::{Stop, run::Run, settings::Preset};
+    /// # let (runs, threads) = (tempfile::tempdir()?, Threads::new(1)?);
+    /// # let mut settings = Preset::Paper.settings(NamedTarget::Gmm25, Some(Method::TbFixed), 2);
+    /// # (settings.config.iterations, settings.config.batch, settings.keeping.samples) = (6, 16, 64);
+    /// # let run = Run::begin(runs.path(), settings, &threads)?;
+    /// # let folder = run.folder().to_owned();
+    /// # run.go(&Stop::new(), &mut ())?;
+    /// use ebbtide_run::draws::Weighted;
+    /// use ebbtide_run::trained::{Trained, Which};
+    ///
+    /// // `folder` has a run whose trajectories have two steps in two dimensions.
+    /// let mut trained = Trained::open(&folder, Which::Last, &threads)?;
+    /// assert_eq!(trained.portion(), (1 << 22) / 4);
+    /// let Some(Weighted { points, log_weights }) = trained.weighted(100, 7, &Stop::new())? else {
+    ///     unreachable!("nobody asked to stop")
+    /// };
+    /// assert_eq!((points, log_weights.len()), (trained.sampler.sample(100, 7), 100));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn weighted(
         &mut self,
         count: usize,

@@ -1,4 +1,24 @@
 //! Writing that survives: a file is there whole, or as it was before.
+//!
+//! ```
+//! use std::fs;
+//! use std::io::{ErrorKind, Write};
+//!
+//! use ebbtide_run::durable::{FileError, Pending, replace, replace_with};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("table.csv");
+//! replace_with(&path, b"seed,elbo\n0,-1.5\n")?;
+//!
+//! let failed = replace(&path, |file: &mut Pending| {
+//!     writeln!(file, "seed,elbo")?;
+//!     Err(ErrorKind::StorageFull.into())
+//! });
+//! let FileError { action, source, .. } = failed.unwrap_err();
+//! assert_eq!((action, source.kind()), ("write", ErrorKind::StorageFull));
+//! assert_eq!(fs::read_to_string(&path)?, "seed,elbo\n0,-1.5\n");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -30,13 +50,23 @@ fn advice(error: &io::Error) -> &'static str {
 
 impl FileError {
     /// Says what was tried with which file; made for `map_err`.
+    ///
+    /// ```
+    /// use std::{fs, path::Path};
+    ///
+    /// use ebbtide_run::durable::FileError;
+    ///
+    /// let path = Path::new("nowhere/config.toml");
+    /// let error = fs::read(path).map_err(FileError::of("read", path)).unwrap_err();
+    /// assert!(error.to_string().starts_with("could not read nowhere/config.toml: "));
+    /// ```
     pub fn of(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self { action, path, source }
     }
 }
 
-/// A file in the making, beside the place it is meant for: [`Pending::commit`] moves it there, dropping it leaves nothing.
+/// A file in the making, beside the place it is meant for: once it is whole it is moved there, dropping it leaves nothing.
 #[derive(Debug)]
 pub struct Pending {
     file: io::BufWriter<NamedTempFile>,
@@ -45,7 +75,7 @@ pub struct Pending {
 
 impl Pending {
     /// Begins a file for `path`. Where that is a link, the link stays and what it points to is replaced.
-    pub fn create(path: &Path) -> Result<Self, FileError> {
+    pub(crate) fn create(path: &Path) -> Result<Self, FileError> {
         let attempt = || {
             let place = if path.is_symlink() { fs::canonicalize(path)? } else { path.to_owned() };
             // Moving would fail too, but only after everything was written.
@@ -69,7 +99,7 @@ impl Pending {
 
     /// Makes sure of the file and moves it to its place: whatever happens in between, the place holds the old file or the
     /// new one.
-    pub fn commit(self) -> Result<(), FileError> {
+    pub(crate) fn commit(self) -> Result<(), FileError> {
         let Self { file, place } = self;
         let attempt = || {
             let temporary = file.into_inner().map_err(io::IntoInnerError::into_error)?;
@@ -105,13 +135,13 @@ pub fn replace_with(path: &Path, contents: &[u8]) -> Result<(), FileError> {
 }
 
 /// Makes sure that names made, moved or removed in a folder stay so.
-pub fn sync_folder(folder: &Path) -> io::Result<()> {
+pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     // Elsewhere folders cannot be opened, and renames are made sure of by the system.
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
 /// Removes what an interrupted [`Pending`] left behind in a folder.
-pub fn sweep_leftovers(folder: &Path) -> io::Result<()> {
+pub(crate) fn sweep_leftovers(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let name = entry?.file_name();
         let is_leftover = name.to_str().is_some_and(|name| name.starts_with('.') && name.ends_with(".part"));

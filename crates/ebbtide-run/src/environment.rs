@@ -5,6 +5,23 @@ use serde::{Deserialize, Serialize};
 use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
 
 /// Program and machine, as `environment.json` has them.
+///
+/// ```
+/// # use ebbtide::{objective::Method, target::NamedTarget, trajectory::Threads};
+/// # use ebbtide_run::{Stop, run::Run, settings::Preset};
+/// # let (runs, threads) = (tempfile::tempdir()?, Threads::new(1)?);
+/// # let mut settings = Preset::Paper.settings(NamedTarget::Gmm25, Some(Method::TbFixed), 2);
+/// # (settings.config.iterations, settings.config.batch, settings.keeping.samples) = (6, 16, 64);
+/// # let run = Run::begin(runs.path(), settings, &threads)?;
+/// use ebbtide_run::{Environment, folder::Files};
+///
+/// // `run` has just begun, on one thread.
+/// let written = std::fs::read(Files(run.folder()).environment())?;
+/// let environment: Environment = serde_json::from_slice(&written)?;
+/// assert_eq!(environment.threads, 1);
+/// assert!(environment.cores >= 1 && environment.system.starts_with(std::env::consts::OS));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Environment {
     /// Version of the program.
@@ -28,11 +45,11 @@ pub struct Environment {
 }
 
 /// The commit that this crate was built from.
-pub const COMMIT: &str = env!("EBBTIDE_COMMIT");
+pub(crate) const COMMIT: &str = env!("EBBTIDE_COMMIT");
 
 impl Environment {
     /// Here and now.
-    pub fn now(threads: usize) -> Self {
+    pub(crate) fn now(threads: usize) -> Self {
         let what = RefreshKind::nothing()
             .with_cpu(CpuRefreshKind::nothing())
             .with_memory(MemoryRefreshKind::nothing().with_ram());

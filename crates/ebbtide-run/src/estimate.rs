@@ -10,6 +10,22 @@ use crate::run::RunError;
 use crate::settings::Settings;
 
 /// What a run would cost.
+///
+/// ```
+/// # use ebbtide::{objective::Method, target::NamedTarget, trajectory::Threads};
+/// # use ebbtide_run::settings::Preset;
+/// # let mut settings = Preset::Paper.settings(NamedTarget::Gmm25, Some(Method::TbFixed), 2);
+/// # (settings.config.iterations, settings.config.batch, settings.keeping.samples) = (10_000, 16, 64);
+/// use std::time::Duration;
+///
+/// use ebbtide_run::estimate::Estimate;
+///
+/// // `settings` are those of 10,000 iterations with 64 samples to each evaluation.
+/// let estimate = Estimate::of(&settings, &Threads::new(1)?, Duration::from_millis(20))?;
+/// assert!(estimate.total > 10_000.0 * estimate.iteration + estimate.evaluation);
+/// assert!(estimate.memory > 8 * 64 * 64, "the distances between samples and exact draws alone");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// Seconds of an iteration, its share of local searches included.

@@ -40,6 +40,32 @@ pub enum Event<'a> {
 }
 
 /// Somebody who wants to know how a run is going.
+///
+/// ```
+/// use ebbtide::{objective::Method, target::NamedTarget, trajectory::Threads};
+/// use ebbtide_run::{Event, Observer, Status, Stop, run::Run, settings::Preset};
+///
+/// /// Asks to stop after so many iterations.
+/// struct Patience(u64, Stop);
+///
+/// impl Observer for Patience {
+///     fn notice(&mut self, event: Event) {
+///         if let Event::Stepped(report) = event
+///             && report.iteration == self.0
+///         {
+///             self.1.ask();
+///         }
+///     }
+/// }
+///
+/// let mut settings = Preset::Paper.settings(NamedTarget::Gmm25, Some(Method::TbFixed), 2);
+/// (settings.config.batch, settings.keeping.samples) = (16, 64);
+/// let (runs, stop) = (tempfile::tempdir()?, Stop::new());
+/// let run = Run::begin(runs.path(), settings, &Threads::new(1)?)?;
+/// let outcome = run.go(&stop, &mut Patience(3, stop.clone()))?;
+/// assert_eq!((outcome.status, outcome.iterations), (Status::Interrupted, 3));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Observer: Send {
     /// Called for each event, on the thread that trains: be quick.
     fn notice(&mut self, event: Event);

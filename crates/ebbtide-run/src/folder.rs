@@ -1,4 +1,28 @@
 //! A run folder: where everything about a run is kept, by one process at a time.
+//!
+//! ```
+//! use std::{fs, path::Path};
+//!
+//! use ebbtide_run::folder::{Files, Folder, FolderError, find, is_at_work, is_run};
+//!
+//! let runs = tempfile::tempdir()?;
+//! let folder = Folder::create(runs.path(), "2026-11-16-25gmm")?;
+//! let path = folder.path().to_owned();
+//! assert!(is_at_work(&path) && !is_run(&path));
+//! fs::write(Files(&path).config(), "target = \"25gmm\"")?;
+//! assert!(is_run(&path));
+//! assert!(matches!(Folder::open(&path), Err(FolderError::InUse { .. })));
+//!
+//! drop(folder);
+//! assert!(!is_at_work(&path));
+//! assert_eq!(find(Path::new("25gmm"), runs.path())?, path);
+//! assert_eq!(Folder::open(&path)?.path(), path);
+//!
+//! let other = runs.path().join("40gmm");
+//! assert!(matches!(Folder::open(&other), Err(FolderError::NotARun { .. })));
+//! assert_eq!(Folder::at(&other)?.path(), other);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -47,6 +71,28 @@ fn suggestion(near: &Option<PathBuf>) -> String {
 }
 
 /// A folder's files.
+///
+/// ```
+/// # use ebbtide::{objective::Method, target::NamedTarget, trajectory::Threads};
+/// # use ebbtide_run::{Stop, run::Run, settings::Preset};
+/// # let (runs, threads) = (tempfile::tempdir()?, Threads::new(1)?);
+/// # let mut settings = Preset::Paper.settings(NamedTarget::Gmm25, Some(Method::TbFixed), 2);
+/// # (settings.config.iterations, settings.config.batch, settings.keeping.samples) = (6, 16, 64);
+/// # let run = Run::begin(runs.path(), settings, &threads)?;
+/// # let folder = run.folder().to_owned();
+/// # run.go(&Stop::new(), &mut ())?;
+/// use ebbtide_run::folder::Files;
+///
+/// // `folder` has a run that is over.
+/// let files = Files(&folder);
+/// let asked = [files.config(), files.environment()];
+/// let kept = [files.metrics(), files.log(), files.checkpoints()];
+/// let came = [files.result(), files.samples()];
+/// assert!(asked.iter().chain(&kept).chain(&came).all(|path| path.exists()));
+/// // Reports are made for whoever wants to look.
+/// assert!(!files.report().exists());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Files<'a>(pub &'a Path);
 
@@ -173,7 +219,7 @@ impl Folder {
     }
 
     /// What is in it.
-    pub fn files(&self) -> Files<'_> {
+    pub(crate) fn files(&self) -> Files<'_> {
         Files(&self.path)
     }
 }

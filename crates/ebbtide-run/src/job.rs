@@ -11,6 +11,32 @@ use crate::settings::{Difference, Settings};
 use crate::{Observer, Outcome, Stop};
 
 /// A run at a place of its own, done by one thread.
+///
+/// ```
+/// # use ebbtide::{objective::Method, target::NamedTarget};
+/// # use ebbtide_run::{Stop, settings::Preset};
+/// # let runs = tempfile::tempdir()?;
+/// # let mut settings = Preset::Paper.settings(NamedTarget::Gmm25, Some(Method::TbFixed), 2);
+/// # (settings.config.iterations, settings.config.batch, settings.keeping.samples) = (6, 16, 64);
+/// use ebbtide_run::job::{Job, JobError, JobState};
+///
+/// // `settings` are those of a small run.
+/// let job = Job { folder: runs.path().join("one"), settings };
+/// assert_eq!(job.state()?, JobState::New);
+/// let outcome = job.run(&Stop::new(), &mut ())?.expect("nobody else has done it");
+/// assert_eq!((outcome.iterations, job.state()?), (6, JobState::Done));
+/// assert_eq!(job.run(&Stop::new(), &mut ())?, None);
+///
+/// let mut other = job.clone();
+/// other.settings.config.batch = 32;
+/// match other.state() {
+///     Err(JobError::Changed { difference, .. }) => {
+///         assert_eq!((difference.key, difference.theirs.as_str()), ("batch", "16"));
+///     }
+///     state => unreachable!("{state:?}"),
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
     /// Where it is kept.

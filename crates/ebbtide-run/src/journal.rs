@@ -1,4 +1,23 @@
 //! `metrics.jsonl`: the curves of a run, a line at a time.
+//!
+//! ```
+//! use std::fs;
+//!
+//! use ebbtide_run::Record;
+//! use ebbtide_run::journal::{JournalError, read};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("metrics.jsonl");
+//! let record = Record { iteration: 10, seconds: 0.5, ..Record::default() };
+//! let line = serde_json::to_string(&record)?;
+//! // A kill has cut the second line off.
+//! fs::write(&path, format!("{line}\n{}", &line[..20]))?;
+//! assert_eq!(read(&path)?, [record]);
+//!
+//! fs::write(&path, format!("{line}\n{}\n", &line[..20]))?;
+//! assert!(matches!(read(&path), Err(JournalError::Damaged { line: 2, .. })));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -8,7 +27,7 @@ use crate::Record;
 use crate::durable::FileError;
 
 /// A journal that lines are added to.
-pub struct Journal {
+pub(crate) struct Journal {
     path: PathBuf,
     file: File,
     length: u64,
@@ -51,11 +70,6 @@ impl Journal {
     /// How many bytes it has.
     pub fn len(&self) -> u64 {
         self.length
-    }
-
-    /// Whether it has none.
-    pub fn is_empty(&self) -> bool {
-        self.length == 0
     }
 
     /// Adds a line, in one piece.

@@ -37,7 +37,8 @@ pub mod trained;
 mod window;
 
 pub use digest::Digest;
-pub use environment::{COMMIT, Environment};
+pub(crate) use environment::COMMIT;
+pub use environment::Environment;
 pub use event::{Event, Observer};
 pub use outcome::{Outcome, RewardFigures, Status};
 pub use record::{Figures, Record};

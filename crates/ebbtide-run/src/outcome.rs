@@ -28,6 +28,28 @@ pub enum Status {
 }
 
 /// The figures of a run that is over. A diverged run has those of its last evaluation, if there was one.
+///
+/// ```
+/// use ebbtide::metric::{EvaluationOptions, evaluate};
+/// use ebbtide::{objective::Method, target::NamedTarget, train::Trainer, trajectory::Threads};
+/// use ebbtide_run::{Figures, Outcome, Status, settings::Preset};
+///
+/// // A sampler that has not learned anything, evaluated.
+/// let mut settings = Preset::Paper.settings(NamedTarget::Gmm25, Some(Method::TbFixed), 2);
+/// settings.keeping.samples = 64;
+/// let trainer = Trainer::new(settings.validate()?, &Threads::new(1)?);
+/// let target = trainer.target();
+/// let options = EvaluationOptions { samples: 64, ..EvaluationOptions::default() };
+/// let evaluation = evaluate(&**target, &mut trainer.sampler(), options)?;
+///
+/// let outcome = Outcome::new(Status::Interrupted, &settings, &**target, 0).evaluated(&evaluation);
+/// let Figures { elbo, ess, .. } = outcome.figures.expect("it was evaluated");
+/// assert!(elbo < outcome.log_z_true.expect("a mixture's is known"));
+/// assert_eq!(outcome.too_few(), Some(64.0 * ess).filter(|effective| *effective < 10.0));
+/// // Its samples are no latents, so that they have no rewards.
+/// assert_eq!(outcome.rewarded(&**target, &evaluation, 0)?.rewards, None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// How it ended.
@@ -84,6 +106,17 @@ pub struct Outcome {
 }
 
 /// Mean log rewards and diversity of decoded samples, beside those of the prior.
+///
+/// ```
+/// use ebbtide::metric::{Estimate, Rewards, Worth};
+/// use ebbtide_run::RewardFigures;
+///
+/// let worth = |rewards: &[f64], diversity| Worth { log_reward: Estimate::mean(rewards), diversity };
+/// let samples = worth(&[-1.0, -3.0], Some(0.25));
+/// let figures = RewardFigures::from(Rewards { samples, prior: worth(&[-4.0, -6.0], None), prior_elbo: -15.0 });
+/// assert_eq!((figures.log_reward, figures.log_reward_error, figures.diversity), (-2.0, 1.0, Some(0.25)));
+/// assert_eq!((figures.prior_log_reward, figures.prior_diversity), (-5.0, None));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RewardFigures {
     /// E[log r] of samples.

@@ -1,4 +1,11 @@
 //! Several runs at once.
+//!
+//! ```
+//! use ebbtide_run::pool::{cores, work};
+//!
+//! let squares = work(vec![1, 2, 3], cores(), |seed| seed * seed);
+//! assert_eq!(squares, [1, 4, 9], "in the order of the jobs, whichever was done first");
+//! ```
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};

@@ -4,6 +4,16 @@ use ebbtide::metric::Bounds;
 use serde::{Deserialize, Serialize};
 
 /// How a training stood after an iteration. Losses are means since the line before.
+///
+/// ```
+/// use ebbtide_run::Record;
+///
+/// let record = Record { iteration: 500, generation_loss: Some(0.25), ..Record::default() };
+/// let line = serde_json::to_string(&record)?;
+/// assert!(line.starts_with(r#"{"iteration":500,"seconds":0.0,"generation_loss":0.25,"#));
+/// assert_eq!(serde_json::from_str::<Record>(&line)?, record);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// Iterations done.
@@ -32,6 +42,18 @@ pub struct Record {
 }
 
 /// Bounds on log Z and what else the trajectories of an evaluation tell. What is not a finite number is written as null.
+///
+/// ```
+/// use ebbtide::metric::Bounds;
+/// use ebbtide_run::Figures;
+///
+/// // Log weights of two generated trajectories, and of two that were destroyed from exact samples.
+/// let figures = Figures::from(&Bounds::new(&[-1.0, 1.0], Some(&[0.5, 1.5])));
+/// assert_eq!((figures.elbo, figures.elbo_error, figures.eubo), (0.0, 1.0, Some(1.0)));
+/// let cosh = 1.0_f64.cosh();
+/// assert!((figures.log_z - cosh.ln()).abs() < 1e-12);
+/// assert!((figures.ess - cosh.powi(2) / 2.0_f64.cosh()).abs() < 1e-12);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
     /// Lower bound on log Z.

@@ -4,6 +4,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whether somebody asked to stop. Clones share the answer.
+///
+/// ```
+/// use ebbtide_run::Stop;
+///
+/// let stop = Stop::new();
+/// let heeded = stop.clone();
+/// assert!(!heeded.asked());
+/// let before = stop.ask();
+/// assert!(!before && heeded.asked());
+/// assert!(stop.ask(), "somebody had asked before");
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Stop(Arc<AtomicBool>);
 

@@ -1,4 +1,35 @@
 //! Sweeps: a grid of runs in one folder, done by several workers, processes or machines.
+//!
+//! ```
+//! use ebbtide_run::sweep::{Shard, Sweep};
+//! use ebbtide_run::{Stop, job::Job, pool};
+//!
+//! let text = r#"
+//! targets = ["25gmm"]
+//! methods = ["tb-fixed", "tb-tb"]
+//! steps = [2]
+//! seeds = [0, 1]
+//!
+//! [set]
+//! iterations = 3
+//! batch = 16
+//! evaluation.samples = 64
+//! "#;
+//! let runs = tempfile::tempdir()?;
+//! let sweep = Sweep::read("grid.toml", text, runs.path())?;
+//! assert_eq!((&sweep.folder, sweep.jobs.len()), (&runs.path().join("grid"), 4));
+//! sweep.prepare()?;
+//!
+//! // What one of two machines does.
+//! let shard: Shard = "2/2".parse()?;
+//! let mine = sweep.jobs.iter().enumerate().filter(|(place, _)| shard.has(*place));
+//! let mine: Vec<&Job> = mine.map(|(_, job)| job).collect();
+//! for outcome in pool::work(mine, 2, |job| job.run(&Stop::new(), &mut ())) {
+//!     assert_eq!(outcome?.expect("nobody else has done it").seed, 1);
+//! }
+//! assert_eq!(sweep.gather().found.len(), 2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::fs;
 use std::ops::Range;
@@ -25,6 +56,16 @@ pub struct Sweep {
 }
 
 /// One of several equal parts of a sweep: `2/8` is the second of eight.
+///
+/// ```
+/// use ebbtide_run::sweep::{NotAShard, Shard};
+///
+/// let shard: Shard = "2/8".parse()?;
+/// assert!(shard.has(1) && shard.has(9) && !shard.has(2));
+/// let error: NotAShard = "9/8".parse::<Shard>().unwrap_err();
+/// assert!(error.to_string().starts_with("`9/8` is not a part of a whole"));
+/// # Ok::<(), NotAShard>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
     part: usize,

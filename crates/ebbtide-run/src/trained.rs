@@ -13,6 +13,14 @@ use crate::run::{MAY_CHANGE, RunError, read_settings, settings_of};
 use crate::settings::Settings;
 
 /// Which weights of a run.
+///
+/// ```
+/// use ebbtide_run::trained::{NeitherLastNorBest, Which};
+///
+/// assert_eq!("best".parse(), Ok(Which::Best));
+/// let error: NeitherLastNorBest = "first".parse::<Which>().unwrap_err();
+/// assert_eq!(error.to_string(), "`first` is neither `last` nor `best`");
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Which {
     /// Those of the newest checkpoint.
@@ -40,6 +48,31 @@ impl FromStr for Which {
 }
 
 /// What a run has trained so far. Reading it does not disturb a run that is going on.
+///
+/// ```
+/// # use ebbtide::{objective::Method, target::NamedTarget, trajectory::Threads};
+/// # use ebbtide_run::{Stop, run::Run, settings::Preset};
+/// # let (runs, threads) = (tempfile::tempdir()?, Threads::new(1)?);
+/// # let mut settings = Preset::Paper.settings(NamedTarget::Gmm25, Some(Method::TbFixed), 2);
+/// # (settings.config.iterations, settings.config.batch, settings.keeping.samples) = (6, 16, 64);
+/// # settings.keeping.evaluate_every = 2;
+/// # let run = Run::begin(runs.path(), settings, &threads)?;
+/// # let folder = run.folder().to_owned();
+/// # let outcome = run.go(&Stop::new(), &mut ())?;
+/// use ebbtide_run::trained::{Trained, Which};
+///
+/// // `folder` has a run of six iterations, evaluated at every second, that came to `outcome`.
+/// let best = Trained::open(&folder, Which::Best, &threads)?;
+/// assert_eq!(Some(best.iteration), outcome.best_iteration);
+///
+/// let mut last = Trained::open(&folder, Which::Last, &threads)?;
+/// assert_eq!(last.iteration, 6);
+/// let mut samples = last.sampler.sample(100, 0);
+/// // In the coordinates of the density; here they are the same.
+/// last.settings.placing.apply(&mut samples);
+/// assert_eq!(samples.len(), 100 * last.target.dim());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Trained {
     /// Where the run is.
     pub folder: PathBuf,

@@ -3,6 +3,40 @@
 //! A folder has the newest two, `000012500.safetensors` after 12,500 iterations, and `best-000012000.safetensors`, the weights of the best
 //! evaluation. Weights are tensors by the names of their layers (`weights.generation.head.weight`), the rest by the names of
 //! [`State::arrays`]. The header tells format, program, settings and a checksum.
+//!
+//! ```
+//! # use ebbtide::{objective::Method, target::NamedTarget, trajectory::Threads};
+//! # use ebbtide_run::{Stop, run::Run, settings::Preset};
+//! # let (runs, threads) = (tempfile::tempdir()?, Threads::new(1)?);
+//! # let mut settings = Preset::Paper.settings(NamedTarget::Gmm25, Some(Method::TbFixed), 2);
+//! # (settings.config.iterations, settings.config.batch, settings.keeping.samples) = (6, 16, 64);
+//! # settings.keeping.evaluate_every = 2;
+//! # let run = Run::begin(runs.path(), settings, &threads)?;
+//! # let folder = run.folder().to_owned();
+//! # run.go(&Stop::new(), &mut ())?;
+//! use std::fs;
+//!
+//! use ebbtide_run::checkpoint::{CheckpointError, Damage, Progress, Stored, newest};
+//! use ebbtide_run::{folder::Files, run::read_settings};
+//!
+//! // `folder` has a run of six iterations with a line of metrics for the last.
+//! let (files, mut remarks) = (Files(&folder), Vec::new());
+//! let stored: Stored = newest(&files.checkpoints(), &mut remarks)?.expect("a run that ended has one");
+//! assert_eq!(stored.settings()?, fs::read_to_string(files.config())?);
+//! let Progress { journal, recorded, .. } = stored.progress()?;
+//! assert_eq!((journal, recorded), (fs::metadata(files.metrics())?.len(), Some(6)));
+//! let state = stored.state(&read_settings(&folder)?.validate()?.model().layout)?;
+//! assert_eq!(state.iteration(), 6);
+//!
+//! // One bit that is not what it was.
+//! let path = files.checkpoints().join("000000006.safetensors");
+//! let mut bytes = fs::read(&path)?;
+//! *bytes.last_mut().expect("there are some") ^= 1;
+//! fs::write(&path, bytes)?;
+//! let found = newest(&files.checkpoints(), &mut remarks).err();
+//! assert!(matches!(found, Some(CheckpointError::AllDamaged { newest: Damage::Checksum, .. })));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod file;
 
@@ -46,7 +80,7 @@ pub struct Stored {
 
 /// Weights alone, as they were read.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Weights {
+pub(crate) struct Weights {
     /// All parameters, in the order of the layout.
     pub parameters: Vec<f32>,
     /// Iterations that made them.
@@ -148,7 +182,7 @@ const SUFFIX: &str = ".safetensors";
 const KEPT: usize = 2;
 
 /// Writes a checkpoint, and removes those that are no longer needed.
-pub fn save(
+pub(crate) fn save(
     folder: &Path,
     state: &State,
     layout: &Layout,
@@ -170,7 +204,12 @@ pub fn save(
 }
 
 /// Writes the weights as the best so far.
-pub fn save_best(folder: &Path, state: &State, layout: &Layout, settings: &str) -> Result<(), FileError> {
+pub(crate) fn save_best(
+    folder: &Path,
+    state: &State,
+    layout: &Layout,
+    settings: &str,
+) -> Result<(), FileError> {
     let mut tensors = weights(state.learner().sampled().1, layout);
     let log_z = [state.learner().log_z() as f32];
     tensors.push((LOG_Z.to_owned(), Tensor::flat(ArrayRef::F32(&log_z))));
@@ -184,7 +223,7 @@ pub fn save_best(folder: &Path, state: &State, layout: &Layout, settings: &str) 
 
 /// Removes best weights but those of this iteration. Others are of evaluations that are outdone, or that a run which was
 /// killed made after its last checkpoint, and will make again. To be called when a checkpoint says which are the best.
-pub fn keep_best(folder: &Path, iteration: Option<u64>) -> Result<(), FileError> {
+pub(crate) fn keep_best(folder: &Path, iteration: Option<u64>) -> Result<(), FileError> {
     for (_, path) in named(folder, BEST)?.into_iter().filter(|(of, _)| Some(*of) != iteration) {
         fs::remove_file(&path).map_err(FileError::of("remove", &path))?;
     }
@@ -221,7 +260,7 @@ impl Stored {
     }
 
     /// Iterations that made it.
-    pub fn iteration(&self) -> u64 {
+    pub(crate) fn iteration(&self) -> u64 {
         self.iteration
     }
 
@@ -238,7 +277,7 @@ impl Stored {
     }
 
     /// The weights alone.
-    pub fn weights(mut self, layout: &Layout) -> Result<Weights, CheckpointError> {
+    pub(crate) fn weights(mut self, layout: &Layout) -> Result<Weights, CheckpointError> {
         let parameters =
             take_weights(&mut self.contents.arrays, layout).map_err(|damage| self.damaged(damage))?;
         let log_z = match self.contents.arrays.get(LOG_Z) {
@@ -265,7 +304,7 @@ impl Stored {
 }
 
 /// The weights of the best evaluation.
-pub fn best(folder: &Path) -> Result<Stored, CheckpointError> {
+pub(crate) fn best(folder: &Path) -> Result<Stored, CheckpointError> {
     let newest = named(folder, BEST)?.pop();
     let (iteration, path) = newest.ok_or_else(|| CheckpointError::NoBest { folder: folder.to_owned() })?;
     let contents = open(&path)?;

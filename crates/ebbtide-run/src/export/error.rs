@@ -5,6 +5,21 @@ use std::io;
 use crate::durable::FileError;
 
 /// Samples could not be written.
+///
+/// ```
+/// use ebbtide_run::export::{Export, ExportError, Format, Shape};
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("samples.npy");
+/// let shape = Shape { dim: 2, weights: false, times: None };
+/// let mut export = Export::to_file(&path, Format::Npy, shape, 2)?;
+/// let uneven = export.write(&[0.5, -1.0, 3.0], None);
+/// assert!(matches!(uneven, Err(ExportError::States { sample: 2, given: 3 })));
+/// export.write(&[0.5, -1.0], None)?;
+/// assert!(matches!(export.finish(), Err(ExportError::Count { announced: 2, given: 1 })));
+/// assert!(!path.exists(), "what is not whole does not appear");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// The file could not be written.

@@ -5,6 +5,17 @@ use std::path::Path;
 use std::str::FromStr;
 
 /// A kind of file.
+///
+/// ```
+/// use std::path::Path;
+///
+/// use ebbtide_run::export::{Format, UnknownFormat};
+///
+/// assert_eq!(Format::of_path(Path::new("draws.pq")), Some(Format::Parquet));
+/// assert_eq!(Format::of_path(Path::new("draws")), None);
+/// assert_eq!("csv".parse(), Ok(Format::Csv));
+/// assert_eq!("xlsx".parse::<Format>(), Err(UnknownFormat("xlsx".to_owned())));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
     /// NumPy's own: an array of `<f4`, or, with log weights, of records.

@@ -70,6 +70,24 @@ impl Export {
     }
 
     /// Begins a stream of `count` samples, to standard output for example.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use std::io::{self, Read};
+    ///
+    /// use ebbtide_run::export::{Export, Format, Shape};
+    ///
+    /// let (mut reader, writer) = io::pipe()?;
+    /// let shape = Shape { dim: 2, weights: false, times: Some(vec![0.0, 0.5, 1.0]) };
+    /// let mut export = Export::to_writer(Box::new(writer), Format::Csv, shape, 1)?;
+    /// export.write(&[0.0, 0.0, 1.0, -0.25, 2.0, -1.0], None)?;
+    /// export.finish()?;
+    /// let mut text = String::new();
+    /// reader.read_to_string(&mut text)?;
+    /// assert_eq!(text, "sample,step,time,x0,x1\n0,0,0,0,0\n0,1,0.5,1,-0.25\n0,2,1,2,-1\n");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn to_writer(
         writer: Box<dyn Write + Send>,
         format: Format,

@@ -15,7 +15,7 @@ pub struct Shape {
 
 impl Shape {
     /// States of a sample: T + 1, or 1 for an end point.
-    pub fn states(&self) -> usize {
+    pub(super) fn states(&self) -> usize {
         self.times.as_ref().map_or(1, Vec::len)
     }
 

@@ -15,7 +15,8 @@ use ebbtide::train::{TrainError, Trainer};
 use ebbtide::trajectory::Threads;
 
 pub use error::RunError;
-pub use resume::{MAY_CHANGE, may_change};
+pub(crate) use resume::MAY_CHANGE;
+pub use resume::may_change;
 
 use crate::best::Explosion;
 use crate::checkpoint::{self, Progress};
@@ -28,6 +29,29 @@ use crate::settings::{Draft, Placing, Preset, Problems, Settings, Strictness};
 use crate::{Environment, Event, Figures, Observer, Outcome, Record, Status, Stop};
 
 /// A training that is kept in a folder.
+///
+/// ```
+/// use ebbtide::{objective::Method, target::NamedTarget, trajectory::Threads};
+/// use ebbtide_run::run::{Run, RunError, read_outcome, read_settings};
+/// use ebbtide_run::{Status, Stop, settings::Preset};
+///
+/// let (runs, threads) = (tempfile::tempdir()?, Threads::new(1)?);
+/// let mut settings = Preset::Paper.settings(NamedTarget::Gmm25, Some(Method::TbFixed), 2);
+/// (settings.config.iterations, settings.config.batch, settings.keeping.samples) = (6, 16, 64);
+/// let run = Run::begin(runs.path(), settings, &threads)?;
+/// let folder = run.folder().to_owned();
+/// assert_eq!(run.go(&Stop::new(), &mut ())?.status, Status::Finished);
+///
+/// // What is done is not done again, but it can be made longer.
+/// let again = Run::resume(&folder, None, &threads);
+/// assert!(matches!(again.err(), Some(RunError::Finished { iterations: 6, .. })));
+/// let longer = Run::resume(&folder, Some(8), &threads)?;
+/// assert_eq!(*longer.settings(), read_settings(&folder)?);
+/// let outcome = longer.go(&Stop::new(), &mut ())?;
+/// assert_eq!(outcome.iterations, 8);
+/// assert_eq!(read_outcome(&folder)?, Some(outcome));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Run {
     folder: Folder,
     settings: Settings,

@@ -16,7 +16,7 @@ use crate::settings::{LOG_Z_START, Placing, Settings, placing};
 use crate::{Environment, Outcome, Status, durable};
 
 /// Settings that do not touch the training itself, and may change when a run is resumed.
-pub const MAY_CHANGE: &[&str] = &[
+pub(crate) const MAY_CHANGE: &[&str] = &[
     "iterations",
     "evaluation.every",
     "evaluation.samples",
@@ -33,6 +33,50 @@ impl Run {
     }
 
     /// The same in a folder that is this process's already, with the density that its files can only name.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// # use ebbtide::target::{Oracle, TargetError};
+    /// use ebbtide::{objective::Method, trajectory::Threads};
+    /// use ebbtide_run::settings::{Given, Preset, Subject};
+    /// use ebbtide_run::trained::{Trained, Which};
+    /// use ebbtide_run::{Stop, folder::Folder, run::Run};
+    ///
+    /// # struct Bell;
+    /// # impl Oracle for Bell {
+    /// #     fn dim(&self) -> usize {
+    /// #         1
+    /// #     }
+    /// #     fn has_gradient(&self) -> bool {
+    /// #         false
+    /// #     }
+    /// #     fn log_density(&self, points: Vec<f64>, out: &mut [f64]) -> Result<(), TargetError> {
+    /// #         out.iter_mut().zip(points).for_each(|(out, x)| *out = -0.5 * (x - 5.0).powi(2));
+    /// #         Ok(())
+    /// #     }
+    /// #     fn log_density_and_gradient(&self, _: Vec<f64>, _: &mut [f64], _: &mut [f64]) -> Result<(), TargetError> {
+    /// #         Err(TargetError::failed("it has no gradient"))
+    /// #     }
+    /// # }
+    /// // `Bell` is an `Oracle`: of N(5, 1) it knows the log density, and no gradient.
+    /// let bell = Subject::Given(Given::new("bell", Arc::new(Bell)));
+    /// let mut settings = Preset::Recommended.settings(bell, Some(Method::TbFixed), 2);
+    /// (settings.config.iterations, settings.config.batch, settings.keeping.samples) = (6, 16, 64);
+    /// let (parent, threads, stop) = (tempfile::tempdir()?, Threads::new(1)?, Stop::new());
+    /// let path = parent.path().join("bell");
+    /// stop.ask();
+    /// Run::begin_in(Folder::at(&path)?, settings, &threads)?.go(&stop, &mut ())?;
+    ///
+    /// // Whoever goes on with it, or weighs what it draws, brings the density again.
+    /// let run = Run::resume_in(Folder::open(&path)?, None, Some(Arc::new(Bell)), &threads)?;
+    /// assert_eq!(run.go(&Stop::new(), &mut ())?.iterations, 6);
+    /// let mut trained = Trained::open_with(&path, Which::Last, Some(Arc::new(Bell)), &threads)?;
+    /// let drawn = trained.weighted(100, 0, &Stop::new())?.expect("nobody asked to stop");
+    /// let mean = drawn.points.iter().sum::<f32>() / 100.0;
+    /// assert!((mean - 5.0).abs() < 2.0 && drawn.log_weights.iter().all(|weight| weight.is_finite()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn resume_in(
         folder: Folder,
         iterations: Option<u64>,
@@ -111,6 +155,20 @@ struct Lengths {
 }
 
 /// Settings that a run may change without becoming another. The length is not among them where something is a function of it.
+///
+/// ```
+/// use ebbtide::{objective::Method, target::NamedTarget, train::BoundSchedule};
+/// use ebbtide_run::run::may_change;
+/// use ebbtide_run::settings::Preset;
+///
+/// let mut settings = Preset::Paper.settings(NamedTarget::Gmm25, Some(Method::TbTb), 5);
+/// let mut longer = settings.clone();
+/// longer.config.iterations *= 2;
+/// assert_eq!(longer.difference(&settings, &may_change(&settings)), None);
+///
+/// settings.config.destruction_bound = BoundSchedule::Rising;
+/// assert!(!may_change(&settings).contains(&"iterations"));
+/// ```
 pub fn may_change(settings: &Settings) -> Vec<&'static str> {
     let is_rising = settings.config.destruction_bound == BoundSchedule::Rising;
     let lengths = MAY_CHANGE.iter().copied().filter(|key| !(is_rising && *key == "iterations"));
