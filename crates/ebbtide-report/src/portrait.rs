@@ -76,11 +76,11 @@ pub struct View {
     /// More exact draws, to compare with.
     pub truth: Option<Vec<f32>>,
     /// What the first samples are decoded into, where they are latents.
-    pub decoded: Option<Decoded>,
+    pub(crate) decoded: Option<Decoded>,
 }
 
 /// What latents are decoded into.
-pub struct Decoded {
+pub(crate) struct Decoded {
     /// The shape of what one of them is.
     pub shape: Vec<usize>,
     /// The first samples.
@@ -127,7 +127,7 @@ impl Portrait {
     }
 
     /// The same, with the density that the run's files can only name. Without it there are no pictures of such a run.
-    pub fn read_with(
+    pub(crate) fn read_with(
         folder: &Path,
         which: Which,
         oracle: Option<Arc<dyn Oracle>>,
@@ -217,7 +217,7 @@ impl Portrait {
     }
 
     /// Iterations done, as far as is known.
-    pub fn iteration(&self) -> u64 {
+    pub(crate) fn iteration(&self) -> u64 {
         let recorded = self.records.last().map_or(0, |record| record.iteration);
         self.outcome.as_ref().map_or(recorded, |outcome| outcome.iterations)
     }
@@ -231,7 +231,7 @@ impl Portrait {
     }
 
     /// The true log Z, where it is known.
-    pub fn log_z(&self) -> Option<f64> {
+    pub(crate) fn log_z(&self) -> Option<f64> {
         self.settings.built_target().log_z()
     }
 }
@@ -308,12 +308,12 @@ impl View {
     }
 
     /// Coordinates of a point.
-    pub fn dim(&self) -> usize {
+    pub(crate) fn dim(&self) -> usize {
         self.target.dim()
     }
 
     /// One coordinate of the state after `step` steps (1 … T) of all paths.
-    pub fn coordinate(paths: &Trajectories, step: usize, coordinate: usize) -> Vec<f64> {
+    pub(crate) fn coordinate(paths: &Trajectories, step: usize, coordinate: usize) -> Vec<f64> {
         let place = (step - 1) * paths.dim() + coordinate;
         (0..paths.len()).map(|path| f64::from(paths.path(path)[place])).collect()
     }
@@ -324,7 +324,7 @@ impl View {
     }
 
     /// One coordinate of the exact draws.
-    pub fn exact_draws(&self, coordinate: usize) -> Option<Vec<f64>> {
+    pub(crate) fn exact_draws(&self, coordinate: usize) -> Option<Vec<f64>> {
         let column = |truth: &Vec<f32>| {
             truth.iter().skip(coordinate).step_by(self.dim()).map(|&x| f64::from(x)).collect()
         };

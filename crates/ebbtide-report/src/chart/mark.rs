@@ -3,7 +3,7 @@
 use super::Colour;
 
 /// A point of a chart.
-pub type Point = (f64, f64);
+pub(crate) type Point = (f64, f64);
 
 /// Something drawn between the axes, in the units of the axes.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,7 +71,7 @@ impl Mark {
     }
 
     /// The outline of a histogram: (from, to, height).
-    pub fn outline(bars: &[(f64, f64, f64)], colour: Colour) -> Self {
+    pub(crate) fn outline(bars: &[(f64, f64, f64)], colour: Colour) -> Self {
         let tops = bars.iter().flat_map(|&(from, to, height)| [(from, height), (to, height)]);
         let ends = (bars.first().map(|bar| (bar.0, 0.0)), bars.last().map(|bar| (bar.1, 0.0)));
         Self::line(ends.0.into_iter().chain(tops).chain(ends.1), colour)

@@ -9,7 +9,8 @@ mod scale;
 
 pub use colour::Colour;
 pub use ebbtide_run::number::number;
-pub use mark::{Mark, Point, Stroke, Symbol};
+pub(crate) use mark::Point;
+pub use mark::{Mark, Stroke, Symbol};
 pub use scale::{Scale, Tick};
 
 /// A chart: what it shows, in words and in marks.
@@ -44,7 +45,7 @@ pub enum Form {
 
 impl Form {
     /// Width and height, in pixels of a page that shows it as it is.
-    pub fn size(self) -> (f64, f64) {
+    pub(crate) fn size(self) -> (f64, f64) {
         match self {
             Form::Broad => (440.0, 280.0),
             Form::Square => (440.0, 440.0),

@@ -29,7 +29,7 @@ pub struct Tick {
 
 impl Scale {
     /// Even, over these values and a little more. Values that are not finite do not count; without any, from 0 to 1.
-    pub fn linear(values: impl IntoIterator<Item = f64>) -> Self {
+    pub(crate) fn linear(values: impl IntoIterator<Item = f64>) -> Self {
         let (low, high) = extent(values).unwrap_or((0.0, 1.0));
         let room = match high - low {
             span if span > 0.0 => 0.05 * span,
@@ -44,7 +44,7 @@ impl Scale {
     }
 
     /// By factors, over those values that are above zero.
-    pub fn log(values: impl IntoIterator<Item = f64>) -> Self {
+    pub(crate) fn log(values: impl IntoIterator<Item = f64>) -> Self {
         let (low, high) = extent(values.into_iter().filter(|&value| value > 0.0)).unwrap_or((0.1, 10.0));
         let (low, high) = (low.max(1.0 / LARGEST), high.max(1.0 / LARGEST));
         let room = (high / low).powf(0.05).max(1.1);
@@ -61,7 +61,7 @@ impl Scale {
     }
 
     /// Even where the values are of one size, by factors where they are not.
-    pub fn fitting(values: impl IntoIterator<Item = f64>) -> Self {
+    pub(crate) fn fitting(values: impl IntoIterator<Item = f64>) -> Self {
         let values: Vec<f64> = values.into_iter().filter(|value| value.is_finite()).collect();
         let mut sizes: Vec<f64> = values.iter().map(|value| value.abs()).collect();
         sizes.sort_by(f64::total_cmp);
@@ -74,18 +74,18 @@ impl Scale {
     }
 
     /// The smallest value shown.
-    pub fn low(&self) -> f64 {
+    pub(crate) fn low(&self) -> f64 {
         self.low
     }
 
     /// The largest value shown.
-    pub fn high(&self) -> f64 {
+    pub(crate) fn high(&self) -> f64 {
         self.high
     }
 
     /// A value's place, 0 at the beginning of the axis and 1 at its end. Zero and less have no place on a logarithmic axis: they are
     /// where it begins.
-    pub fn place(&self, value: f64) -> f64 {
+    pub(crate) fn place(&self, value: f64) -> f64 {
         let (low, high) = (self.along(self.low), self.along(self.high));
         match (self.along(value) - low) / (high - low) {
             place if place.is_finite() => place,
@@ -111,7 +111,7 @@ impl Scale {
     }
 
     /// About `wanted` ticks at round values.
-    pub fn ticks(&self, wanted: usize) -> Vec<Tick> {
+    pub(crate) fn ticks(&self, wanted: usize) -> Vec<Tick> {
         match self.kind {
             Kind::Linear => self.even_ticks(wanted),
             Kind::Log => {

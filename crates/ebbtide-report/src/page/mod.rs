@@ -4,7 +4,8 @@ mod comparison;
 mod run;
 
 pub use comparison::comparison;
-pub use run::{Shown, run, sections};
+pub(crate) use run::sections;
+pub use run::{Shown, run};
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 

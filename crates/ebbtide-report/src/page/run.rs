@@ -40,7 +40,7 @@ pub fn run(portrait: &Portrait, pairs: &[Pair]) -> Result<Shown, TargetError> {
 }
 
 /// The sections that tell of a run's progress, without those that tell of its weights.
-pub fn sections(portrait: &Portrait) -> Vec<Section> {
+pub(crate) fn sections(portrait: &Portrait) -> Vec<Section> {
     sections_before(portrait, &mut Vec::new())
 }
 
