@@ -1,4 +1,27 @@
 //! Landscapes: where the probability of two coordinates is, as rings around more and more of it.
+//!
+//! ```
+//! use ebbtide::stream::{Address, Purpose};
+//! use ebbtide::target::NamedTarget;
+//! use ebbtide_report::chart::{Chart, Form, Mark};
+//! use ebbtide_report::landscape::{Window, of_target};
+//!
+//! let (target, mut draws) = (NamedTarget::Gmm25.build(), [0.0; 2000]);
+//! let drawable = target.drawable().expect("a mixture can be drawn from");
+//! drawable.draw(Address::new(0, Purpose::ExactDraw, 0), &mut draws)?;
+//! let (x, y): (Vec<f64>, Vec<f64>) =
+//!     draws.chunks_exact(2).map(|point| (f64::from(point[0]), f64::from(point[1]))).unzip();
+//!
+//! // All 25 modes are in sight, each with a ring of its own around 99 % of its probability.
+//! let window = Window::onto(&x, &y);
+//! let rings = of_target(&*target, window, false)?;
+//! assert!(matches!(&rings[0], Mark::Region { rings, .. } if rings.len() == 25));
+//!
+//! let (x, y) = window.scales();
+//! let chart = Chart::new("25gmm", Form::Square, "25GMM.").x("x₀", x).y("x₁", y).marks(rings);
+//! assert!(chart.for_file().starts_with("<svg"));
+//! # Ok::<(), ebbtide::target::TargetError>(())
+//! ```
 
 use contour::ContourBuilder;
 use ebbtide::target::{Target, TargetError};

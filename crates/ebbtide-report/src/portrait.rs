@@ -19,6 +19,31 @@ use ebbtide_run::trained::{Trained, Which};
 use ebbtide_run::{Environment, Figures, Outcome, Record, Status};
 
 /// All that a page shows of a run.
+///
+/// ```
+/// # use ebbtide::{objective::Method, target::NamedTarget, trajectory::Threads};
+/// # use ebbtide_run::{Stop, run::Run, settings::Preset};
+/// # let (runs, threads) = (tempfile::tempdir()?, Threads::new(1)?);
+/// # let mut settings = Preset::Paper.settings(NamedTarget::EasyFunnel, Some(Method::TbTlm), 3);
+/// # (settings.config.iterations, settings.config.batch, settings.keeping.samples) = (10, 16, 100);
+/// # let run = Run::begin(runs.path(), settings, &threads)?;
+/// # let folder = run.folder().to_owned();
+/// # run.go(&Stop::new(), &mut ())?;
+/// use ebbtide_report::portrait::{Portrait, PortraitError, Stage, View};
+/// use ebbtide_run::trained::Which;
+///
+/// let portrait = Portrait::read(&folder, Which::Last, &threads)?;
+/// assert_eq!(portrait.stage, Stage::Over);
+/// // Pictures are of the trajectories that the figures were computed from.
+/// let view: &View = portrait.view.as_ref().expect("a run that is over has weights");
+/// let (iteration, figures) = portrait.figures().expect("it was evaluated at its end");
+/// let mean = view.generated_weights.iter().sum::<f64>() / view.samples(0).len() as f64;
+/// assert!(iteration == view.iteration && (mean - figures.elbo).abs() < 1e-9);
+///
+/// assert!(Portrait::sketch(&folder)?.view.is_none());
+/// assert!(matches!(Portrait::sketch(runs.path()), Err(PortraitError::Run(_))));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Portrait {
     /// Where the run is.
     pub folder: PathBuf,

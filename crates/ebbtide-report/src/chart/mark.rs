@@ -6,6 +6,15 @@ use super::Colour;
 pub(crate) type Point = (f64, f64);
 
 /// Something drawn between the axes, in the units of the axes.
+///
+/// ```
+/// use ebbtide_report::chart::{Colour, Mark, Stroke};
+///
+/// let points = [(5.0, -0.42), (10.0, f64::INFINITY), (20.0, -0.06)];
+/// let (ours, published) = (Mark::line(points, Colour::GREEN), Mark::dashes(points, Colour::GREEN));
+/// assert_eq!(ours, Mark::Line { points: points.to_vec(), colour: Colour::GREEN, stroke: Stroke::Solid });
+/// assert!(matches!(published, Mark::Line { stroke: Stroke::Dashed, .. }));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)] // of the fields, whose names say it
 pub enum Mark {

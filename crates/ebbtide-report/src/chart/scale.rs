@@ -3,6 +3,19 @@
 use ebbtide_run::number::{number, superscript};
 
 /// How values are laid out along an axis.
+///
+/// ```
+/// use ebbtide_report::chart::{Chart, Form, Scale};
+///
+/// let elbo = [-800.0, -0.4, -0.2];
+/// let drawn = |scale: Scale| Chart::new("elbo", Form::Broad, "Three methods.").y("ELBO", scale).for_file();
+/// let has = |drawing: &str, labels: [&str; 2]| labels.map(|label| drawing.contains(label));
+///
+/// // Evenly, the worst method squeezes the others together; by factors beyond 0.3, it does not.
+/// let (even, by_factors) = (drawn(Scale::exact(-800.0, 0.0)), drawn(Scale::symmetric(elbo, 0.3)));
+/// assert_eq!(has(&even, ["−400", "−0.1"]), [true, false]);
+/// assert_eq!(has(&by_factors, ["−400", "−0.1"]), [false, true]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
     kind: Kind,
