@@ -23,7 +23,7 @@ pub struct Block<'a> {
 }
 
 /// What a line is of, and its cells.
-pub type Line<'a> = (String, Vec<Option<Cell<'a>>>);
+pub(crate) type Line<'a> = (String, Vec<Option<Cell<'a>>>);
 
 /// The rows of a table that were asked for, block by block.
 #[derive(Clone, Debug)]
@@ -134,12 +134,12 @@ fn list<'a>(paper: &Paper, results: &Results, table: &Table, rows: &[&'a Row]) -
 
 impl<'a> Block<'a> {
     /// All its cells, row by row.
-    pub fn cells(&self) -> impl Iterator<Item = &Cell<'a>> {
+    pub(crate) fn cells(&self) -> impl Iterator<Item = &Cell<'a>> {
         self.lines.iter().flat_map(|(_, cells)| cells.iter().flatten())
     }
 
     /// What the means do not tell, with the places of each.
-    pub fn notes(&self) -> Vec<String> {
+    pub(crate) fn notes(&self) -> Vec<String> {
         self.lines.iter().flat_map(notes).chain(self.seeds()).collect()
     }
 
@@ -175,12 +175,12 @@ fn notes((heading, cells): &Line) -> Vec<String> {
 }
 
 /// All cells of some sections.
-pub fn cells<'s, 'a>(sections: &'s [Section<'a>]) -> impl Iterator<Item = &'s Cell<'a>> {
+pub(crate) fn cells<'s, 'a>(sections: &'s [Section<'a>]) -> impl Iterator<Item = &'s Cell<'a>> {
     sections.iter().flat_map(|section| &section.blocks).flat_map(Block::cells)
 }
 
 /// How many cells got each verdict: `reproduced 31, better 12, …`.
-pub fn summary(sections: &[Section]) -> String {
+pub(crate) fn summary(sections: &[Section]) -> String {
     let count = |verdict: &Verdict| {
         let count = cells(sections).filter(|cell| cell.verdict == *verdict).count();
         format!("{} {count}", verdict.words())

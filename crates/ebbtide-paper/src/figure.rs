@@ -15,12 +15,12 @@ pub struct Figure {
     /// What it is about.
     pub about: &'static str,
     /// What it shows.
-    pub shows: Shows,
+    pub(crate) shows: Shows,
 }
 
 /// What a figure shows.
 #[derive(Clone, Copy, Debug)]
-pub enum Shows {
+pub(crate) enum Shows {
     /// ELBO over the number of steps, a panel for each target and kind of method.
     Curves(&'static [Panel]),
     /// First two coordinates of samples.
@@ -38,7 +38,7 @@ pub enum Shows {
 
 /// A panel of curves: a target, and how generation learns.
 #[derive(Clone, Copy, Debug)]
-pub struct Panel {
+pub(crate) struct Panel {
     /// What is sampled.
     pub target: NamedTarget,
     /// The generation objective of its methods.
@@ -51,7 +51,7 @@ impl Panel {
     }
 
     /// Whether a row is on one of its lines.
-    pub fn has(&self, row: &Row) -> bool {
+    pub(crate) fn has(&self, row: &Row) -> bool {
         row.layout == Layout::OverSteps
             && row.target == self.target
             && row.method.generation() == self.objective

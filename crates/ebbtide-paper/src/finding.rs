@@ -109,7 +109,7 @@ impl Finding {
     }
 
     /// Whether it left all bounds.
-    pub fn has_diverged(&self) -> bool {
+    pub(crate) fn has_diverged(&self) -> bool {
         matches!(self.outcome.status, Status::Diverged { .. })
     }
 

@@ -11,7 +11,7 @@ use crate::table::tables;
 use crate::{Row, Table};
 
 /// The settings that a row's changes are made to.
-pub type Base = fn(NamedTarget, Method, usize) -> Settings;
+type Base = fn(NamedTarget, Method, usize) -> Settings;
 
 /// Those that the paper's runs have.
 pub fn usual(target: NamedTarget, method: Method, steps: usize) -> Settings {

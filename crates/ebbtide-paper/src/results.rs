@@ -47,7 +47,7 @@ impl Results {
     }
 
     /// Takes one more into account, in place of one that it had for the same seed.
-    pub fn count(&mut self, row: &Row, finding: Finding) {
+    pub(crate) fn count(&mut self, row: &Row, finding: Finding) {
         let findings = self.counted.entry((row.table.to_owned(), row.slug())).or_default();
         findings.retain(|other| other.outcome.seed != finding.outcome.seed);
         findings.push(finding);

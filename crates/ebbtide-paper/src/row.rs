@@ -27,12 +27,12 @@ pub struct Row {
     /// What is changed of the usual settings.
     pub(crate) change: fn(&mut Settings),
     /// How its table is laid out.
-    pub layout: Layout,
+    pub(crate) layout: Layout,
 }
 
 /// How a table is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Layout {
+pub(crate) enum Layout {
     /// Methods down, steps across, for each target and metric. A row is told from its neighbours by all of these.
     OverSteps,
     /// Rows with settings of their own down, metrics across.
@@ -41,7 +41,7 @@ pub enum Layout {
 
 impl Row {
     /// What its runs are called, but for the seed: `25gmm-tb-tb-T5`.
-    pub fn slug(&self) -> String {
+    pub(crate) fn slug(&self) -> String {
         format!("{}-{}-T{}", self.target, self.label, self.steps)
     }
 
@@ -51,7 +51,7 @@ impl Row {
     }
 
     /// Where its run with a seed is, within the folder of the paper's runs. What a list trains is not what its target usually is.
-    pub fn folder(&self, seed: u64) -> PathBuf {
+    pub(crate) fn folder(&self, seed: u64) -> PathBuf {
         let name = PathBuf::from(self.name(seed));
         match self.layout {
             Layout::List => PathBuf::from(self.table).join(name),

@@ -147,7 +147,7 @@ impl Table {
     }
 
     /// How it is laid out.
-    pub fn layout(&self) -> Layout {
+    pub(crate) fn layout(&self) -> Layout {
         self.rows.first().map_or(Layout::List, |row| row.layout)
     }
 }

@@ -34,7 +34,7 @@ pub fn write(out: &mut dyn Write, sections: &[Section], form: Form) -> io::Resul
 }
 
 /// Our figure, with a space on both sides of ± or not.
-pub fn ours(cell: &Cell, between: &str) -> String {
+pub(crate) fn ours(cell: &Cell, between: &str) -> String {
     match cell.ours {
         Some(ours) => with_deviation(ours.mean, ours.deviation, between),
         None if cell.seeds > 0 => "–".to_owned(),
@@ -43,7 +43,7 @@ pub fn ours(cell: &Cell, between: &str) -> String {
 }
 
 /// The published figure.
-pub fn published(cell: &Cell, between: &str) -> String {
+pub(crate) fn published(cell: &Cell, between: &str) -> String {
     match cell.published() {
         Published::Figure(figure) => with_deviation(figure.mean, Some(figure.deviation), between),
         Published::Diverged => "diverged".to_owned(),
@@ -51,7 +51,7 @@ pub fn published(cell: &Cell, between: &str) -> String {
 }
 
 /// What exact draws have.
-pub fn floor(block: &Block) -> Option<String> {
+pub(crate) fn floor(block: &Block) -> Option<String> {
     let (theirs, ours) = block.floor?;
     let theirs = with_deviation(theirs.mean, Some(theirs.deviation), " ± ");
     let ours = ours.map(|ours| with_deviation(ours.mean, ours.deviation, " ± "));
@@ -136,7 +136,7 @@ fn wrapped(out: &mut dyn Write, note: &str) -> io::Result<()> {
 }
 
 /// Tables for documents, without a heading of their own.
-pub fn markdown_section(out: &mut dyn Write, section: &Section) -> io::Result<()> {
+pub(crate) fn markdown_section(out: &mut dyn Write, section: &Section) -> io::Result<()> {
     for block in &section.blocks {
         writeln!(out, "\n**{}**\n", block.heading)?;
         writeln!(out, "| | {} |", block.columns.join(" | "))?;
