@@ -1,4 +1,23 @@
 //! A block: cells laid out as the paper prints them, methods down, steps across.
+//!
+//! ```
+//! use ebbtide_paper::block::{Block, Section, sections};
+//! use ebbtide_paper::{Paper, Results, Selection};
+//!
+//! let paper = Paper::new();
+//! let wells = Selection { names: vec!["manywell".to_owned()], steps: vec![5, 10], ..Selection::default() };
+//! let laid_out: Vec<Section> = sections(&paper, &Results::default(), &wells.rows(&paper)?);
+//! assert_eq!((laid_out.len(), laid_out[0].table.number), (1, Some(8)));
+//!
+//! // Two targets, three metrics.
+//! let blocks: &[Block] = &laid_out[0].blocks;
+//! assert_eq!(blocks.len(), 6);
+//! assert_eq!(blocks[0].heading, "Manywell, ELBO gap to log Z (higher is better)");
+//! assert_eq!(blocks[0].columns, ["T = 5", "T = 10"]);
+//! let methods: Vec<&str> = blocks[0].lines.iter().map(|(method, _)| method.as_str()).collect();
+//! assert_eq!(methods, ["tb-fixed", "tb-variance", "tb-tlm", "tb-tb"]);
+//! # Ok::<(), ebbtide_paper::Unknown>(())
+//! ```
 
 use ebbtide::target::NamedTarget;
 use ebbtide_run::compare::Mean;

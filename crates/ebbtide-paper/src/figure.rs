@@ -6,6 +6,19 @@ use ebbtide::target::NamedTarget;
 use crate::{Layout, Row};
 
 /// A figure of the paper.
+///
+/// ```
+/// use ebbtide_paper::{FIGURES, Figure, Paper};
+///
+/// let paper = Paper::new();
+/// let [curves, _, samples, _]: [Figure; 4] = FIGURES;
+/// assert_eq!(samples.title(), "Figure 3: samples of Hard Funnel, first two coordinates");
+/// // Three methods, in 5 and in 10 steps.
+/// assert_eq!(paper.rows().filter(|row| samples.has(row)).count(), 6);
+/// // Four methods in six numbers of steps on two mixtures, and in eight on 40GMM, with either objective.
+/// assert_eq!(curves.cells(paper.rows()), 2 * 4 * 6 + 2 * 4 * 8);
+/// assert_eq!(samples.cells(paper.rows()), 0);
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Figure {
     /// What it is called here.

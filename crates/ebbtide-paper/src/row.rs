@@ -10,6 +10,21 @@ use crate::Metric;
 use crate::published::Published;
 
 /// One sampler of a table, whatever its seed.
+///
+/// ```
+/// use std::path::Path;
+/// use ebbtide_paper::published::{Estimate, Published};
+/// use ebbtide_paper::{Metric, Paper, Row};
+///
+/// let paper = Paper::new();
+/// let named = |name: &str| -> Option<&Row> { paper.rows().find(|row| row.name(0) == name) };
+/// let row = named("hard-funnel-tb-tb-T5-s0").expect("it is in the paper");
+/// assert_eq!(row.file(2), Path::new("funnel/hard-funnel-tb-tb-T5-s2.json"));
+/// assert_eq!(row.published(Metric::Eubo), Published::Figure(Estimate { mean: 2800.63, deviation: 1351.92 }));
+///
+/// let diverged = named("manywell-tb-tlm-T20-s0").expect("it is in the paper");
+/// assert_eq!(diverged.published(Metric::W2).figure(), None);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Row {
     /// The table's name.

@@ -1,4 +1,22 @@
 //! Tables as text: for a terminal, for documents, for spreadsheets and for programs.
+//!
+//! ```
+//! use ebbtide_paper::write::{Form, write};
+//! use ebbtide_paper::{Paper, Results, Selection, block::sections};
+//!
+//! let paper = Paper::new();
+//! let wells = Selection { names: vec!["manywell".to_owned()], ..Selection::default() };
+//! let sections = sections(&paper, &Results::default(), &wells.rows(&paper)?);
+//! let written = |form: Form| {
+//!     let mut text = Vec::new();
+//!     write(&mut text, &sections, form).map(|()| String::from_utf8_lossy(&text).into_owned())
+//! };
+//! // A heading, and a line for each of 72 figures.
+//! assert_eq!(written(Form::Csv)?.lines().count(), 1 + 72);
+//! assert!(written(Form::Markdown)?.contains("| tb-tb | · (−2.22 ± 0.05) |"));
+//! assert!(written(Form::Text)?.ends_with("reproduced 0, better 0, worse 0, diverged 0, not run 72\n"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::io::{self, Write};
 
