@@ -20,6 +20,26 @@ const GRADIENTS: [&str; 2] = ["grad", "gradient"];
 ///
 /// Its input is a row of coordinates for each point. Its output is called `log_density`, or `energy` for the negative of one, or is the only one
 /// but for a gradient; that is called `grad` or `gradient`, and is of whatever the other one is.
+///
+/// ```
+/// use std::path::Path;
+/// use ebbtide::target::Oracle;
+/// use ebbtide_onnx::{Engine, NetworkDensity, OnnxError};
+///
+/// // −u² / 2 − v² with u = x₁² − 2 and v = x₂ − x₁ / 2, and its gradient
+/// let file = Path::new("tests/fixtures/energy.onnx");
+/// let density = NetworkDensity::load(file, None, Engine::Tract)?;
+/// density.employ(2);
+/// assert_eq!((density.dim(), density.files()), (2, &[file.to_owned()][..]));
+///
+/// let (mut value, mut gradient) = ([0.0], [0.0; 2]);
+/// density.log_density_and_gradient(vec![1.0, 1.0], &mut value, &mut gradient)?;
+/// assert_eq!((value, gradient), ([-0.75], [2.5, -1.0]));
+///
+/// let refused = NetworkDensity::load(file, Some(3), Engine::Tract);
+/// assert!(matches!(refused, Err(OnnxError::Signature { .. })));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct NetworkDensity {
     network: Network,
     dim: usize,

@@ -27,6 +27,34 @@ pub struct LatentFiles {
 }
 
 /// log p(z) = log N(z; 0, I) + β log r(g(z), y): latents whose decoded data follow prior × reward^β. Nothing is differentiated.
+///
+/// ```
+/// use ebbtide::target::{Latent, Target};
+/// use ebbtide_onnx::{Engine, LatentFiles, LatentSpace};
+///
+/// let files = LatentFiles {
+///     generator: "tests/fixtures/plane.onnx".into(),
+///     reward: "tests/fixtures/reward.onnx".into(),
+///     embedding: None,
+///     condition: None,
+///     beta: 3.0,
+/// };
+/// let space = LatentSpace::load(&files, Engine::Tract)?;
+/// space.employ(2);
+/// assert_eq!(space.files(), [files.generator, files.reward]);
+/// assert_eq!((space.dim(), space.shape()?), (2, &[3][..]));
+///
+/// let (z, mut log_density, mut log_reward) = ([0.6, -0.8], [0.0], [0.0]);
+/// space.log_density(&z, &mut log_density)?;
+/// space.log_reward(&z, &mut log_reward)?;
+/// // This reward is −(x₀ − 0.8)² / 2 − (x₁ + 0.4)² − 0.75 (x₂ − 0.5)², and |z| is 1.
+/// let x = space.decode(&z)?;
+/// let by_hand = -0.5 * (x[0] - 0.8).powi(2) - (x[1] + 0.4).powi(2) - 0.75 * (x[2] - 0.5).powi(2);
+/// assert!((log_reward[0] - f64::from(by_hand)).abs() < 1e-5);
+/// let prior = -0.5 - (2.0 * std::f64::consts::PI).ln();
+/// assert!((log_density[0] - (prior + 3.0 * log_reward[0])).abs() < 1e-6);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct LatentSpace {
     generator: Network,
     reward: Network,

@@ -12,6 +12,26 @@ use crate::OnnxError;
 use crate::inspect;
 
 /// A file that was read and looked at, and not run yet.
+///
+/// ```
+/// use std::path::Path;
+/// use ebbtide_onnx::{Axis, Model, Port};
+///
+/// let file = Path::new("tests/fixtures/plane.onnx");
+/// let model = Model::read(file)?;
+/// let latent = Port {
+///     name: "z".to_owned(),
+///     kind: "float32".to_owned(),
+///     axes: Some(vec![Axis::Free("batch".to_owned()), Axis::Fixed(2)]),
+/// };
+/// assert_eq!(model.inputs(), [latent]);
+/// assert_eq!(model.outputs()[0].to_string(), "`x` float32 [batch, 3]");
+///
+/// // All its numbers are in the file itself.
+/// assert_eq!((model.file(), model.bytes()), (file, file.metadata()?.len()));
+/// assert_eq!(model.files().collect::<Vec<_>>(), [file]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Model {
     file: PathBuf,
     bytes: u64,

@@ -1,4 +1,23 @@
 //! A block: cells laid out as the paper prints them, methods down, steps across.
+//!
+//! ```
+//! use ebbtide_paper::block::{Block, Section, sections};
+//! use ebbtide_paper::{Paper, Results, Selection};
+//!
+//! let paper = Paper::new();
+//! let wells = Selection { names: vec!["manywell".to_owned()], steps: vec![5, 10], ..Selection::default() };
+//! let laid_out: Vec<Section> = sections(&paper, &Results::default(), &wells.rows(&paper)?);
+//! assert_eq!((laid_out.len(), laid_out[0].table.number), (1, Some(8)));
+//!
+//! // Two targets, three metrics.
+//! let blocks: &[Block] = &laid_out[0].blocks;
+//! assert_eq!(blocks.len(), 6);
+//! assert_eq!(blocks[0].heading, "Manywell, ELBO gap to log Z (higher is better)");
+//! assert_eq!(blocks[0].columns, ["T = 5", "T = 10"]);
+//! let methods: Vec<&str> = blocks[0].lines.iter().map(|(method, _)| method.as_str()).collect();
+//! assert_eq!(methods, ["tb-fixed", "tb-variance", "tb-tlm", "tb-tb"]);
+//! # Ok::<(), ebbtide_paper::Unknown>(())
+//! ```
 
 use ebbtide::target::NamedTarget;
 use ebbtide_run::compare::Mean;
@@ -23,7 +42,7 @@ pub struct Block<'a> {
 }
 
 /// What a line is of, and its cells.
-pub type Line<'a> = (String, Vec<Option<Cell<'a>>>);
+pub(crate) type Line<'a> = (String, Vec<Option<Cell<'a>>>);
 
 /// The rows of a table that were asked for, block by block.
 #[derive(Clone, Debug)]
@@ -134,12 +153,12 @@ fn list<'a>(paper: &Paper, results: &Results, table: &Table, rows: &[&'a Row]) -
 
 impl<'a> Block<'a> {
     /// All its cells, row by row.
-    pub fn cells(&self) -> impl Iterator<Item = &Cell<'a>> {
+    pub(crate) fn cells(&self) -> impl Iterator<Item = &Cell<'a>> {
         self.lines.iter().flat_map(|(_, cells)| cells.iter().flatten())
     }
 
     /// What the means do not tell, with the places of each.
-    pub fn notes(&self) -> Vec<String> {
+    pub(crate) fn notes(&self) -> Vec<String> {
         self.lines.iter().flat_map(notes).chain(self.seeds()).collect()
     }
 
@@ -175,12 +194,12 @@ fn notes((heading, cells): &Line) -> Vec<String> {
 }
 
 /// All cells of some sections.
-pub fn cells<'s, 'a>(sections: &'s [Section<'a>]) -> impl Iterator<Item = &'s Cell<'a>> {
+pub(crate) fn cells<'s, 'a>(sections: &'s [Section<'a>]) -> impl Iterator<Item = &'s Cell<'a>> {
     sections.iter().flat_map(|section| &section.blocks).flat_map(Block::cells)
 }
 
 /// How many cells got each verdict: `reproduced 31, better 12, …`.
-pub fn summary(sections: &[Section]) -> String {
+pub(crate) fn summary(sections: &[Section]) -> String {
     let count = |verdict: &Verdict| {
         let count = cells(sections).filter(|cell| cell.verdict == *verdict).count();
         format!("{} {count}", verdict.words())

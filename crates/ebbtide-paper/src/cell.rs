@@ -11,6 +11,26 @@ use crate::results::Results;
 use crate::{Metric, Paper, Row, Verdict};
 
 /// One figure of a table beside what was found.
+///
+/// ```
+/// use std::path::Path;
+/// use ebbtide_paper::{Cell, Metric, Paper, Results, Verdict};
+///
+/// let paper = Paper::new();
+/// let row = paper.rows().find(|row| row.name(0) == "easy-funnel-tb-variance-T5-s0");
+/// let row = row.expect("it is in the paper");
+/// let results = Results::read(Path::new("../../paper/results"), &paper);
+/// let cell = Cell::new(&paper, &results, row, Metric::Elbo);
+/// let (ours, published) = (cell.ours.expect("it was run"), cell.published().figure());
+/// let published = published.expect("it did not diverge");
+/// assert_eq!((published.mean, published.deviation), (-0.34, 0.01));
+/// assert!((ours.mean - published.mean).abs() < 0.05 && cell.verdict == Verdict::Reproduced);
+/// // No seed diverged, and none was stopped early.
+/// assert!(cell.notes().is_empty());
+///
+/// let nothing = Cell::new(&paper, &Results::default(), row, Metric::Elbo);
+/// assert_eq!((nothing.seeds, nothing.verdict), (0, Verdict::NotRun));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Cell<'a> {
     /// Whose figure.

@@ -6,6 +6,19 @@ use ebbtide::target::NamedTarget;
 use crate::{Layout, Row};
 
 /// A figure of the paper.
+///
+/// ```
+/// use ebbtide_paper::{FIGURES, Figure, Paper};
+///
+/// let paper = Paper::new();
+/// let [curves, _, samples, _]: [Figure; 4] = FIGURES;
+/// assert_eq!(samples.title(), "Figure 3: samples of Hard Funnel, first two coordinates");
+/// // Three methods, in 5 and in 10 steps.
+/// assert_eq!(paper.rows().filter(|row| samples.has(row)).count(), 6);
+/// // Four methods in six numbers of steps on two mixtures, and in eight on 40GMM, with either objective.
+/// assert_eq!(curves.cells(paper.rows()), 2 * 4 * 6 + 2 * 4 * 8);
+/// assert_eq!(samples.cells(paper.rows()), 0);
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Figure {
     /// What it is called here.
@@ -15,12 +28,12 @@ pub struct Figure {
     /// What it is about.
     pub about: &'static str,
     /// What it shows.
-    pub shows: Shows,
+    pub(crate) shows: Shows,
 }
 
 /// What a figure shows.
 #[derive(Clone, Copy, Debug)]
-pub enum Shows {
+pub(crate) enum Shows {
     /// ELBO over the number of steps, a panel for each target and kind of method.
     Curves(&'static [Panel]),
     /// First two coordinates of samples.
@@ -38,7 +51,7 @@ pub enum Shows {
 
 /// A panel of curves: a target, and how generation learns.
 #[derive(Clone, Copy, Debug)]
-pub struct Panel {
+pub(crate) struct Panel {
     /// What is sampled.
     pub target: NamedTarget,
     /// The generation objective of its methods.
@@ -51,7 +64,7 @@ impl Panel {
     }
 
     /// Whether a row is on one of its lines.
-    pub fn has(&self, row: &Row) -> bool {
+    pub(crate) fn has(&self, row: &Row) -> bool {
         row.layout == Layout::OverSteps
             && row.target == self.target
             && row.method.generation() == self.objective

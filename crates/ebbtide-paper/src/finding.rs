@@ -17,6 +17,29 @@ use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
 use crate::command;
 
 /// What came of a run, with all it takes to have it again. No weights.
+///
+/// ```
+/// use ebbtide::{objective::Method, target::NamedTarget, trajectory::Threads};
+/// use ebbtide_paper::{Curve, Finding, FindingError};
+/// use ebbtide_run::{Stop, run::Run, settings::Preset};
+///
+/// let (place, threads) = (tempfile::tempdir()?, Threads::new(1)?);
+/// let mut settings = Preset::Paper.settings(NamedTarget::EasyFunnel, Some(Method::TbTlm), 3);
+/// (settings.config.iterations, settings.config.batch) = (10, 16);
+/// (settings.keeping.evaluate_every, settings.keeping.samples) = (5, 64);
+/// let run = Run::begin(place.path(), settings.clone(), &threads)?;
+/// let folder = run.folder().to_owned();
+/// assert!(matches!(Finding::of_run(&folder), Err(FindingError::Unfinished(_))));
+/// run.go(&Stop::new(), &mut ())?;
+///
+/// let (finding, file) = (Finding::of_run(&folder)?, place.path().join("found.json"));
+/// finding.write(&file)?;
+/// assert_eq!(Finding::read(&file)?, finding);
+/// assert_eq!(finding.settings()?.difference(&settings, &[]), None);
+/// let Curve { iteration, elbo, .. } = finding.curve;
+/// assert_eq!((iteration, elbo.len()), (vec![0, 5, 10], 3));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     /// Commit of the program.
@@ -109,7 +132,7 @@ impl Finding {
     }
 
     /// Whether it left all bounds.
-    pub fn has_diverged(&self) -> bool {
+    pub(crate) fn has_diverged(&self) -> bool {
         matches!(self.outcome.status, Status::Diverged { .. })
     }
 

@@ -27,6 +27,25 @@ pub enum KeepError {
 
 /// Writes `README.md`, `index.html` and `figures/` into a folder, and says what it wrote. Samples are of runs in `runs`; where those are
 /// not there, pictures of samples stay as they are.
+///
+/// ```
+/// use std::path::Path;
+/// use ebbtide_paper::keep::{KeepError, leave};
+/// use ebbtide_paper::{Paper, Results};
+///
+/// let (paper, place) = (Paper::new(), tempfile::tempdir()?);
+/// let written = leave(&paper, &Results::default(), Path::new("runs"), place.path())?;
+/// assert!(written.contains(&place.path().join("figures/contours-40gmm.svg")));
+/// let readme = place.path().join("README.md");
+/// assert!(std::fs::read_to_string(&readme)?.contains("0 runs, of which 0 diverged"));
+///
+/// // A page is no folder.
+/// match leave(&paper, &Results::default(), Path::new("runs"), &readme) {
+///     Err(KeepError::File(error)) => assert_eq!(error.path, readme.join("figures")),
+///     other => panic!("{other:?}"),
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn leave(
     paper: &Paper,
     results: &Results,

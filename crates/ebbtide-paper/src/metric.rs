@@ -18,7 +18,7 @@ impl Metric {
     pub const ALL: [Metric; 3] = [Metric::Elbo, Metric::Eubo, Metric::W2];
 
     /// The name in data: `elbo`.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Metric::Elbo => "elbo",
             Metric::Eubo => "eubo",
@@ -27,7 +27,7 @@ impl Metric {
     }
 
     /// The name in tables: `ELBO`.
-    pub fn title(self) -> &'static str {
+    pub(crate) fn title(self) -> &'static str {
         match self {
             Metric::Elbo => "ELBO",
             Metric::Eubo => "EUBO",
@@ -36,18 +36,18 @@ impl Metric {
     }
 
     /// Whether more of it is better.
-    pub fn is_better_higher(self) -> bool {
+    pub(crate) fn is_better_higher(self) -> bool {
         self == Metric::Elbo
     }
 
     /// Which way is better, in words.
-    pub fn direction(self) -> &'static str {
+    pub(crate) fn direction(self) -> &'static str {
         if self.is_better_higher() { "higher is better" } else { "lower is better" }
     }
 
     /// Its value for a run, if it has one that is finite. Bounds are measured from the true log Z, which is 0 for all but the
     /// wells: the paper's tables of those hold gaps.
-    pub fn of(self, outcome: &Outcome) -> Option<f64> {
+    pub(crate) fn of(self, outcome: &Outcome) -> Option<f64> {
         let from = outcome.log_z_true.unwrap_or(0.0);
         let value = match self {
             Metric::Elbo => outcome.figures.map(|figures| figures.elbo - from),

@@ -11,7 +11,7 @@ use crate::table::tables;
 use crate::{Row, Table};
 
 /// The settings that a row's changes are made to.
-pub type Base = fn(NamedTarget, Method, usize) -> Settings;
+type Base = fn(NamedTarget, Method, usize) -> Settings;
 
 /// Those that the paper's runs have.
 pub fn usual(target: NamedTarget, method: Method, steps: usize) -> Settings {
@@ -19,6 +19,28 @@ pub fn usual(target: NamedTarget, method: Method, steps: usize) -> Settings {
 }
 
 /// All there is to reproduce.
+///
+/// ```
+/// use ebbtide::{objective::Method, target::NamedTarget};
+/// use ebbtide_paper::Paper;
+/// use ebbtide_run::settings::{Preset, Settings};
+///
+/// let paper = Paper::new();
+/// let ablation = paper.table("ablation").expect("it is one of the tables");
+/// let slow = ablation.rows.iter().find(|row| row.label == "rate-0.01").expect("it is one of the rows");
+/// let settings = paper.settings(slow, 2);
+/// assert_eq!((settings.config.seed, settings.config.iterations), (2, 25_000));
+/// let rates = settings.config.optimisation;
+/// assert_eq!(rates.destruction_rate, rates.generation_rate / 100.0);
+///
+/// // The same rows, with less to do.
+/// fn short(target: NamedTarget, method: Method, steps: usize) -> Settings {
+///     let mut settings = Preset::Paper.settings(target, Some(method), steps);
+///     settings.config.iterations = 100;
+///     settings
+/// }
+/// assert_eq!(Paper::based_on(short).settings(slow, 2).config.iterations, 100);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Paper {
     /// Its tables.

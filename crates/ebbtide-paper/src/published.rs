@@ -7,9 +7,9 @@ use serde::Deserialize;
 use crate::Metric;
 
 /// The tables of the appendix.
-pub const RESULTS: &str = include_str!("../../../paper/published/results.csv");
+pub(crate) const RESULTS: &str = include_str!("../../../paper/published/results.csv");
 /// The ablation table.
-pub const ABLATION: &str = include_str!("../../../paper/published/ablation.csv");
+pub(crate) const ABLATION: &str = include_str!("../../../paper/published/ablation.csv");
 
 /// A mean and a standard deviation over runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,7 +41,7 @@ impl Published {
 
 /// A line of the appendix' tables.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Printed {
+pub(crate) struct Printed {
     /// What was sampled.
     pub target: NamedTarget,
     /// By which method and in how many steps; `None` for exact draws.
@@ -54,7 +54,7 @@ pub struct Printed {
 
 /// A line of the ablation table.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ablated {
+pub(crate) struct Ablated {
     /// What was changed.
     pub group: String,
     /// To what.
@@ -66,7 +66,7 @@ pub struct Ablated {
 /// Why figures cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum PublishedError {
+pub(crate) enum PublishedError {
     /// It is not a table of these columns.
     #[error(transparent)]
     Csv(#[from] csv::Error),
@@ -95,7 +95,7 @@ struct Line {
 }
 
 /// Reads the tables of the appendix.
-pub fn results(text: &str) -> Result<Vec<Printed>, PublishedError> {
+pub(crate) fn results(text: &str) -> Result<Vec<Printed>, PublishedError> {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let lines = reader.deserialize().enumerate();
     lines.map(|(place, line)| printed(place + 2, line?)).collect()
@@ -126,7 +126,7 @@ fn printed(place: usize, line: Line) -> Result<Printed, PublishedError> {
 }
 
 /// Reads the ablation table.
-pub fn ablation(text: &str) -> Result<Vec<Ablated>, PublishedError> {
+pub(crate) fn ablation(text: &str) -> Result<Vec<Ablated>, PublishedError> {
     type Line = (String, String, f64, f64, f64, f64, f64, f64);
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let ablated = |line: Result<Line, csv::Error>| {

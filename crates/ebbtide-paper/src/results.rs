@@ -13,6 +13,27 @@ use crate::finding::Finding;
 use crate::{Paper, Row};
 
 /// What was found so far.
+///
+/// ```
+/// use std::path::Path;
+/// use ebbtide_paper::{Aside, Paper, Results};
+///
+/// let paper = Paper::new();
+/// let row = paper.rows().find(|row| row.name(0) == "easy-funnel-tb-variance-T5-s0");
+/// let row = row.expect("it is in the paper");
+/// let results = Results::read(Path::new("../../paper/results"), &paper);
+/// let seeds: Vec<u64> = results.of(row).iter().map(|finding| finding.outcome.seed).collect();
+/// assert!(seeds.starts_with(&[0, 1, 2]));
+/// assert!(results.has(row, 2, 25_000) && !results.has(row, 2, 25_001));
+///
+/// // What does not count is told.
+/// let place = tempfile::tempdir()?;
+/// std::fs::create_dir(place.path().join("funnel"))?;
+/// std::fs::write(place.path().join(row.file(0)), "{")?;
+/// let Aside { file, reason } = &Results::read(place.path(), &paper).aside[0];
+/// assert!(*file == row.file(0) && reason.starts_with("it cannot be read: "));
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct Results {
     /// By table and by name without seed.
@@ -47,7 +68,7 @@ impl Results {
     }
 
     /// Takes one more into account, in place of one that it had for the same seed.
-    pub fn count(&mut self, row: &Row, finding: Finding) {
+    pub(crate) fn count(&mut self, row: &Row, finding: Finding) {
         let findings = self.counted.entry((row.table.to_owned(), row.slug())).or_default();
         findings.retain(|other| other.outcome.seed != finding.outcome.seed);
         findings.push(finding);

@@ -10,6 +10,21 @@ use crate::Metric;
 use crate::published::Published;
 
 /// One sampler of a table, whatever its seed.
+///
+/// ```
+/// use std::path::Path;
+/// use ebbtide_paper::published::{Estimate, Published};
+/// use ebbtide_paper::{Metric, Paper, Row};
+///
+/// let paper = Paper::new();
+/// let named = |name: &str| -> Option<&Row> { paper.rows().find(|row| row.name(0) == name) };
+/// let row = named("hard-funnel-tb-tb-T5-s0").expect("it is in the paper");
+/// assert_eq!(row.file(2), Path::new("funnel/hard-funnel-tb-tb-T5-s2.json"));
+/// assert_eq!(row.published(Metric::Eubo), Published::Figure(Estimate { mean: 2800.63, deviation: 1351.92 }));
+///
+/// let diverged = named("manywell-tb-tlm-T20-s0").expect("it is in the paper");
+/// assert_eq!(diverged.published(Metric::W2).figure(), None);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Row {
     /// The table's name.
@@ -27,12 +42,12 @@ pub struct Row {
     /// What is changed of the usual settings.
     pub(crate) change: fn(&mut Settings),
     /// How its table is laid out.
-    pub layout: Layout,
+    pub(crate) layout: Layout,
 }
 
 /// How a table is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Layout {
+pub(crate) enum Layout {
     /// Methods down, steps across, for each target and metric. A row is told from its neighbours by all of these.
     OverSteps,
     /// Rows with settings of their own down, metrics across.
@@ -41,7 +56,7 @@ pub enum Layout {
 
 impl Row {
     /// What its runs are called, but for the seed: `25gmm-tb-tb-T5`.
-    pub fn slug(&self) -> String {
+    pub(crate) fn slug(&self) -> String {
         format!("{}-{}-T{}", self.target, self.label, self.steps)
     }
 
@@ -51,7 +66,7 @@ impl Row {
     }
 
     /// Where its run with a seed is, within the folder of the paper's runs. What a list trains is not what its target usually is.
-    pub fn folder(&self, seed: u64) -> PathBuf {
+    pub(crate) fn folder(&self, seed: u64) -> PathBuf {
         let name = PathBuf::from(self.name(seed));
         match self.layout {
             Layout::List => PathBuf::from(self.table).join(name),

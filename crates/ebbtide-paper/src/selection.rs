@@ -6,6 +6,20 @@ use crate::figure::FIGURES;
 use crate::{Paper, Row};
 
 /// What is asked for. Nothing means everything.
+///
+/// ```
+/// use ebbtide_paper::{Paper, Selection, Unknown};
+///
+/// let paper = Paper::new();
+/// let funnels = Selection { names: vec!["funnel".to_owned()], ..Selection::default() };
+/// let short = Selection { steps: vec![5, 10], methods: vec!["tb-tb".to_owned()], ..funnels.clone() };
+/// assert_eq!((funnels.rows(&paper)?.len(), short.rows(&paper)?.len()), (48, 4));
+///
+/// let wrong = Selection { targets: vec!["easy-funel".to_owned()], ..funnels };
+/// let unknown: Unknown = wrong.rows(&paper).expect_err("there is no such target");
+/// assert!(unknown.to_string().starts_with("funnel has no target `easy-funel`; did you mean `easy-funnel`?"));
+/// # Ok::<(), Unknown>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
     /// Names of tables and figures.

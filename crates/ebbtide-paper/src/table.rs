@@ -11,6 +11,18 @@ use crate::row::Layout;
 use crate::{Metric, Row, recommended};
 
 /// A table of the paper.
+///
+/// ```
+/// use ebbtide_paper::{Metric, Paper, Table};
+///
+/// let paper = Paper::new();
+/// let funnels: &Table = paper.table("funnel").expect("it is one of the tables");
+/// assert_eq!(funnels.title(), "Table 7: both funnels over the number of steps");
+/// // Two targets, four methods, six numbers of steps, and three figures of each.
+/// assert_eq!((funnels.rows.len(), funnels.cells()), (48, 48 * Metric::ALL.len()));
+/// let (target, floor) = funnels.floors[1];
+/// assert_eq!((target.title(), floor.mean, floor.deviation), ("Hard Funnel", 24.24, 4.20));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Table {
     /// What it is called here.
@@ -147,7 +159,7 @@ impl Table {
     }
 
     /// How it is laid out.
-    pub fn layout(&self) -> Layout {
+    pub(crate) fn layout(&self) -> Layout {
         self.rows.first().map_or(Layout::List, |row| row.layout)
     }
 }

@@ -31,7 +31,7 @@ impl Verdict {
         [Verdict::Reproduced, Verdict::Better, Verdict::Worse, Verdict::Diverged, Verdict::NotRun];
 
     /// What is to be said of a figure.
-    pub fn on(metric: Metric, ours: f64, published: Published) -> Self {
+    pub(crate) fn on(metric: Metric, ours: f64, published: Published) -> Self {
         let Published::Figure(Estimate { mean, deviation }) = published else { return Verdict::Better };
         let tolerance = (DEVIATIONS * deviation).max(LEAST) + ROUNDING;
         match ours - mean {
@@ -42,7 +42,7 @@ impl Verdict {
     }
 
     /// In a word, for programs.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Verdict::Reproduced => "reproduced",
             Verdict::Better => "better",
@@ -53,12 +53,12 @@ impl Verdict {
     }
 
     /// In words, for people.
-    pub fn words(self) -> &'static str {
+    pub(crate) fn words(self) -> &'static str {
         if self == Verdict::NotRun { "not run" } else { self.name() }
     }
 
     /// In a sign.
-    pub fn mark(self) -> char {
+    pub(crate) fn mark(self) -> char {
         match self {
             Verdict::Reproduced => '=',
             Verdict::Better => '▲',
@@ -69,7 +69,7 @@ impl Verdict {
     }
 
     /// What the signs mean.
-    pub fn legend() -> String {
+    pub(crate) fn legend() -> String {
         let entry = |verdict: &Verdict| format!("{} {}", verdict.mark(), verdict.words());
         Verdict::ALL.iter().map(entry).collect::<Vec<_>>().join("  ")
     }

@@ -1,4 +1,22 @@
 //! Tables as text: for a terminal, for documents, for spreadsheets and for programs.
+//!
+//! ```
+//! use ebbtide_paper::write::{Form, write};
+//! use ebbtide_paper::{Paper, Results, Selection, block::sections};
+//!
+//! let paper = Paper::new();
+//! let wells = Selection { names: vec!["manywell".to_owned()], ..Selection::default() };
+//! let sections = sections(&paper, &Results::default(), &wells.rows(&paper)?);
+//! let written = |form: Form| {
+//!     let mut text = Vec::new();
+//!     write(&mut text, &sections, form).map(|()| String::from_utf8_lossy(&text).into_owned())
+//! };
+//! // A heading, and a line for each of 72 figures.
+//! assert_eq!(written(Form::Csv)?.lines().count(), 1 + 72);
+//! assert!(written(Form::Markdown)?.contains("| tb-tb | · (−2.22 ± 0.05) |"));
+//! assert!(written(Form::Text)?.ends_with("reproduced 0, better 0, worse 0, diverged 0, not run 72\n"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::io::{self, Write};
 
@@ -34,7 +52,7 @@ pub fn write(out: &mut dyn Write, sections: &[Section], form: Form) -> io::Resul
 }
 
 /// Our figure, with a space on both sides of ± or not.
-pub fn ours(cell: &Cell, between: &str) -> String {
+pub(crate) fn ours(cell: &Cell, between: &str) -> String {
     match cell.ours {
         Some(ours) => with_deviation(ours.mean, ours.deviation, between),
         None if cell.seeds > 0 => "–".to_owned(),
@@ -43,7 +61,7 @@ pub fn ours(cell: &Cell, between: &str) -> String {
 }
 
 /// The published figure.
-pub fn published(cell: &Cell, between: &str) -> String {
+pub(crate) fn published(cell: &Cell, between: &str) -> String {
     match cell.published() {
         Published::Figure(figure) => with_deviation(figure.mean, Some(figure.deviation), between),
         Published::Diverged => "diverged".to_owned(),
@@ -51,7 +69,7 @@ pub fn published(cell: &Cell, between: &str) -> String {
 }
 
 /// What exact draws have.
-pub fn floor(block: &Block) -> Option<String> {
+pub(crate) fn floor(block: &Block) -> Option<String> {
     let (theirs, ours) = block.floor?;
     let theirs = with_deviation(theirs.mean, Some(theirs.deviation), " ± ");
     let ours = ours.map(|ours| with_deviation(ours.mean, ours.deviation, " ± "));
@@ -136,7 +154,7 @@ fn wrapped(out: &mut dyn Write, note: &str) -> io::Result<()> {
 }
 
 /// Tables for documents, without a heading of their own.
-pub fn markdown_section(out: &mut dyn Write, section: &Section) -> io::Result<()> {
+pub(crate) fn markdown_section(out: &mut dyn Write, section: &Section) -> io::Result<()> {
     for block in &section.blocks {
         writeln!(out, "\n**{}**\n", block.heading)?;
         writeln!(out, "| | {} |", block.columns.join(" | "))?;

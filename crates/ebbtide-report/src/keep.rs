@@ -34,6 +34,27 @@ pub fn leave_report(folder: &Path, threads: &Threads) -> Result<PathBuf, ReportE
 }
 
 /// Writes the report of a run wherever it is wanted, with the density that the run's files can only name.
+///
+/// ```
+/// # use ebbtide::{objective::Method, target::NamedTarget, trajectory::Threads};
+/// # use ebbtide_run::{Stop, run::Run, settings::Preset};
+/// # let (runs, threads) = (tempfile::tempdir()?, Threads::new(1)?);
+/// # let mut settings = Preset::Paper.settings(NamedTarget::EasyFunnel, Some(Method::TbTlm), 3);
+/// # (settings.config.iterations, settings.config.batch, settings.keeping.samples) = (10, 16, 100);
+/// # let run = Run::begin(runs.path(), settings, &threads)?;
+/// # let folder = run.folder().to_owned();
+/// # run.go(&Stop::new(), &mut ())?;
+/// use ebbtide_report::keep::{ReportError, write_report};
+///
+/// let page = runs.path().join("funnel.html");
+/// write_report(&folder, &page, None, &threads)?;
+/// assert!(std::fs::read_to_string(&page)?.contains("<h1>easy-funnel</h1>"));
+///
+/// // The folder of all runs is no run.
+/// let refused = write_report(runs.path(), &page, None, &threads);
+/// assert!(matches!(refused, Err(ReportError::Portrait(_))));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn write_report(
     folder: &Path,
     path: &Path,
@@ -46,6 +67,30 @@ pub fn write_report(
 }
 
 /// Writes every chart as SVG and as PNG, and every other picture as PNG.
+///
+/// ```
+/// use ebbtide_report::chart::{Chart, Colour, Form, Mark};
+/// use ebbtide_report::keep::plots;
+/// use ebbtide_report::page::{Page, Shown};
+/// use ebbtide_report::picture::Picture;
+///
+/// let folder = tempfile::tempdir()?;
+/// let line = Mark::line([(0.0, 0.0), (1.0, 1.0)], Colour::BLUE);
+/// let chart = Chart::new("line", Form::Stamp, "A line.").mark(line);
+/// let page = Page { title: "Plots".to_owned(), sections: Vec::new() };
+/// let mut shown = Shown { page, charts: vec![chart], pictures: Vec::new() };
+/// plots(folder.path(), &shown)?;
+/// assert!(std::fs::read_to_string(folder.path().join("line.svg"))?.starts_with("<svg"));
+/// let png = std::fs::read(folder.path().join("line.png"))?;
+/// assert!(png.starts_with(b"\x89PNG"));
+///
+/// // What is PNG already stays as it is.
+/// let (name, words, caption) = ("again".to_owned(), "A line.".to_owned(), String::new());
+/// shown.pictures.push(Picture { name, words, caption, png: png.clone() });
+/// plots(folder.path(), &shown)?;
+/// assert_eq!(std::fs::read(folder.path().join("again.png"))?, png);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn plots(folder: &Path, shown: &Shown) -> Result<(), FileError> {
     fs::create_dir_all(folder).map_err(FileError::of("make", folder))?;
     let painter = Painter::default();

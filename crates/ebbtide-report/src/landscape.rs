@@ -1,4 +1,27 @@
 //! Landscapes: where the probability of two coordinates is, as rings around more and more of it.
+//!
+//! ```
+//! use ebbtide::stream::{Address, Purpose};
+//! use ebbtide::target::NamedTarget;
+//! use ebbtide_report::chart::{Chart, Form, Mark};
+//! use ebbtide_report::landscape::{Window, of_target};
+//!
+//! let (target, mut draws) = (NamedTarget::Gmm25.build(), [0.0; 2000]);
+//! let drawable = target.drawable().expect("a mixture can be drawn from");
+//! drawable.draw(Address::new(0, Purpose::ExactDraw, 0), &mut draws)?;
+//! let (x, y): (Vec<f64>, Vec<f64>) =
+//!     draws.chunks_exact(2).map(|point| (f64::from(point[0]), f64::from(point[1]))).unzip();
+//!
+//! // All 25 modes are in sight, each with a ring of its own around 99 % of its probability.
+//! let window = Window::onto(&x, &y);
+//! let rings = of_target(&*target, window, false)?;
+//! assert!(matches!(&rings[0], Mark::Region { rings, .. } if rings.len() == 25));
+//!
+//! let (x, y) = window.scales();
+//! let chart = Chart::new("25gmm", Form::Square, "25GMM.").x("x₀", x).y("x₁", y).marks(rings);
+//! assert!(chart.for_file().starts_with("<svg"));
+//! # Ok::<(), ebbtide::target::TargetError>(())
+//! ```
 
 use contour::ContourBuilder;
 use ebbtide::target::{Target, TargetError};
@@ -16,7 +39,7 @@ pub struct Window {
 }
 
 /// Shares of the probability that the rings hold, from the outermost to the innermost.
-pub const SHARES: [f64; 5] = [0.99, 0.9, 0.7, 0.45, 0.2];
+const SHARES: [f64; 5] = [0.99, 0.9, 0.7, 0.45, 0.2];
 
 /// Cells along each side of a grid that a density is evaluated on.
 const FINE: usize = 200;
@@ -37,13 +60,13 @@ impl Window {
     }
 
     /// A window onto all that either of two shows.
-    pub fn and(self, other: Self) -> Self {
+    pub(crate) fn and(self, other: Self) -> Self {
         let both = |a: (f64, f64), b: (f64, f64)| (a.0.min(b.0), a.1.max(b.1));
         Self { x: both(self.x, other.x), y: both(self.y, other.y) }
     }
 
     /// The share of points that it does not show.
-    pub fn outside(&self, x: &[f64], y: &[f64]) -> f64 {
+    pub(crate) fn outside(&self, x: &[f64], y: &[f64]) -> f64 {
         let within = |value: f64, (low, high): (f64, f64)| value >= low && value <= high;
         let seen = x.iter().zip(y).filter(|(x, y)| within(**x, self.x) && within(**y, self.y)).count();
         1.0 - seen as f64 / x.len().max(1) as f64
@@ -54,7 +77,7 @@ impl Window {
 const TAILS: f64 = 8.0;
 
 /// Where most of the values are.
-pub fn range(values: &[f64]) -> (f64, f64) {
+pub(crate) fn range(values: &[f64]) -> (f64, f64) {
     let mut sorted: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
     sorted.sort_by(f64::total_cmp);
     if sorted.is_empty() {
@@ -87,7 +110,7 @@ pub fn of_target(target: &dyn Target, window: Window, swapped: bool) -> Result<V
 }
 
 /// Rings around the density of draws, counted and smoothed. Each ring holds its share of the draws in sight.
-pub fn of_draws(x: &[f64], y: &[f64], window: Window) -> Vec<Mark> {
+pub(crate) fn of_draws(x: &[f64], y: &[f64], window: Window) -> Vec<Mark> {
     let place = |value: f64, (low, high): (f64, f64)| (value - low) / (high - low) * COARSE as f64;
     let places = x.iter().zip(y).map(|(&x, &y)| (place(x, window.x), place(y, window.y)));
     let seen = |place: f64| (0.0..COARSE as f64).contains(&place);

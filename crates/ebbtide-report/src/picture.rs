@@ -20,7 +20,7 @@ pub struct Picture {
 
 /// How numbers are laid out as an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ImageShape {
+pub(crate) struct ImageShape {
     /// 1 for grey, 3 for red, green and blue.
     channels: usize,
     height: usize,
@@ -36,7 +36,7 @@ const LARGEST: usize = 128;
 
 impl ImageShape {
     /// [height, width], [1, height, width] or [3, height, width]; anything else is no image.
-    pub fn of(shape: &[usize]) -> Option<Self> {
+    pub(crate) fn of(shape: &[usize]) -> Option<Self> {
         let (channels, height, width) = match *shape {
             [height, width] => (1, height, width),
             [channels @ (1 | 3), height, width] => (channels, height, width),
@@ -51,7 +51,7 @@ impl ImageShape {
 }
 
 /// Images side by side, `columns` in a row, as PNG. Numbers are from 0 to 1, or from −1 to 1 if there are any well below 0; what is beyond is cut off.
-pub fn sheet(images: &[f32], shape: ImageShape, columns: usize) -> Vec<u8> {
+pub(crate) fn sheet(images: &[f32], shape: ImageShape, columns: usize) -> Vec<u8> {
     let ImageShape { channels, height, width } = shape;
     let count = images.len() / shape.len();
     let columns = columns.clamp(1, count.max(1));
@@ -83,7 +83,7 @@ pub fn sheet(images: &[f32], shape: ImageShape, columns: usize) -> Vec<u8> {
 
 impl Picture {
     /// A figure of a page.
-    pub fn figure(&self) -> Markup {
+    pub(crate) fn figure(&self) -> Markup {
         let source = format!("data:image/png;base64,{}", STANDARD.encode(&self.png));
         html! {
             figure id=(self.name) {

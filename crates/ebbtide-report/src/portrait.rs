@@ -19,6 +19,31 @@ use ebbtide_run::trained::{Trained, Which};
 use ebbtide_run::{Environment, Figures, Outcome, Record, Status};
 
 /// All that a page shows of a run.
+///
+/// ```
+/// # use ebbtide::{objective::Method, target::NamedTarget, trajectory::Threads};
+/// # use ebbtide_run::{Stop, run::Run, settings::Preset};
+/// # let (runs, threads) = (tempfile::tempdir()?, Threads::new(1)?);
+/// # let mut settings = Preset::Paper.settings(NamedTarget::EasyFunnel, Some(Method::TbTlm), 3);
+/// # (settings.config.iterations, settings.config.batch, settings.keeping.samples) = (10, 16, 100);
+/// # let run = Run::begin(runs.path(), settings, &threads)?;
+/// # let folder = run.folder().to_owned();
+/// # run.go(&Stop::new(), &mut ())?;
+/// use ebbtide_report::portrait::{Portrait, PortraitError, Stage, View};
+/// use ebbtide_run::trained::Which;
+///
+/// let portrait = Portrait::read(&folder, Which::Last, &threads)?;
+/// assert_eq!(portrait.stage, Stage::Over);
+/// // Pictures are of the trajectories that the figures were computed from.
+/// let view: &View = portrait.view.as_ref().expect("a run that is over has weights");
+/// let (iteration, figures) = portrait.figures().expect("it was evaluated at its end");
+/// let mean = view.generated_weights.iter().sum::<f64>() / view.samples(0).len() as f64;
+/// assert!(iteration == view.iteration && (mean - figures.elbo).abs() < 1e-9);
+///
+/// assert!(Portrait::sketch(&folder)?.view.is_none());
+/// assert!(matches!(Portrait::sketch(runs.path()), Err(PortraitError::Run(_))));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Portrait {
     /// Where the run is.
     pub folder: PathBuf,
@@ -76,11 +101,11 @@ pub struct View {
     /// More exact draws, to compare with.
     pub truth: Option<Vec<f32>>,
     /// What the first samples are decoded into, where they are latents.
-    pub decoded: Option<Decoded>,
+    pub(crate) decoded: Option<Decoded>,
 }
 
 /// What latents are decoded into.
-pub struct Decoded {
+pub(crate) struct Decoded {
     /// The shape of what one of them is.
     pub shape: Vec<usize>,
     /// The first samples.
@@ -127,7 +152,7 @@ impl Portrait {
     }
 
     /// The same, with the density that the run's files can only name. Without it there are no pictures of such a run.
-    pub fn read_with(
+    pub(crate) fn read_with(
         folder: &Path,
         which: Which,
         oracle: Option<Arc<dyn Oracle>>,
@@ -217,7 +242,7 @@ impl Portrait {
     }
 
     /// Iterations done, as far as is known.
-    pub fn iteration(&self) -> u64 {
+    pub(crate) fn iteration(&self) -> u64 {
         let recorded = self.records.last().map_or(0, |record| record.iteration);
         self.outcome.as_ref().map_or(recorded, |outcome| outcome.iterations)
     }
@@ -231,7 +256,7 @@ impl Portrait {
     }
 
     /// The true log Z, where it is known.
-    pub fn log_z(&self) -> Option<f64> {
+    pub(crate) fn log_z(&self) -> Option<f64> {
         self.settings.built_target().log_z()
     }
 }
@@ -308,12 +333,12 @@ impl View {
     }
 
     /// Coordinates of a point.
-    pub fn dim(&self) -> usize {
+    pub(crate) fn dim(&self) -> usize {
         self.target.dim()
     }
 
     /// One coordinate of the state after `step` steps (1 … T) of all paths.
-    pub fn coordinate(paths: &Trajectories, step: usize, coordinate: usize) -> Vec<f64> {
+    pub(crate) fn coordinate(paths: &Trajectories, step: usize, coordinate: usize) -> Vec<f64> {
         let place = (step - 1) * paths.dim() + coordinate;
         (0..paths.len()).map(|path| f64::from(paths.path(path)[place])).collect()
     }
@@ -324,7 +349,7 @@ impl View {
     }
 
     /// One coordinate of the exact draws.
-    pub fn exact_draws(&self, coordinate: usize) -> Option<Vec<f64>> {
+    pub(crate) fn exact_draws(&self, coordinate: usize) -> Option<Vec<f64>> {
         let column = |truth: &Vec<f32>| {
             truth.iter().skip(coordinate).step_by(self.dim()).map(|&x| f64::from(x)).collect()
         };

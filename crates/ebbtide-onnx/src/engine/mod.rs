@@ -12,6 +12,27 @@ use crate::{Model, OnnxError};
 pub use library::Library;
 
 /// What evaluates networks.
+///
+/// ```
+/// use ebbtide_onnx::{Engine, Library, OnnxError, UnknownEngine};
+///
+/// for engine in Engine::ALL {
+///     assert_eq!(engine.name().parse::<Engine>(), Ok(engine));
+/// }
+/// assert_eq!("torch".parse::<Engine>(), Err(UnknownEngine("torch".to_owned())));
+///
+/// // onnxruntime is taken where its library is found.
+/// match Library::load() {
+///     Ok(library) => {
+///         assert!(library.file.is_file());
+///         assert_eq!(Engine::fastest(), Engine::Ort);
+///     }
+///     Err(error) => {
+///         assert!(matches!(error, OnnxError::NoRuntime { .. }));
+///         assert_eq!(Engine::fastest(), Engine::Tract);
+///     }
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
     /// Part of this program.

@@ -38,6 +38,22 @@ pub struct Picture {
 }
 
 /// Why a figure cannot be drawn.
+///
+/// ```
+/// use ebbtide_paper::keep::{KeepError, leave};
+/// use ebbtide_paper::{DrawingError, FIGURES, Paper, Results};
+///
+/// // The runs that Figure 3 is drawn from, with settings that are none.
+/// let (paper, place) = (Paper::new(), tempfile::tempdir()?);
+/// for row in paper.rows().filter(|row| FIGURES[2].has(row)) {
+///     let folder = Paper::runs(place.path()).join(row.name(0));
+///     std::fs::create_dir_all(&folder)?;
+///     std::fs::write(folder.join("config.toml"), "rubbish")?;
+/// }
+/// let refused = leave(&paper, &Results::default(), place.path(), &place.path().join("pages"));
+/// assert!(matches!(refused, Err(KeepError::Drawing(DrawingError::Portrait(_)))));
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DrawingError {

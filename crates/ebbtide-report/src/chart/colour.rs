@@ -3,7 +3,7 @@
 /// A colour on white, and what takes its place on a dark page.
 ///
 /// A drawing has the first written into it, so that it stands alone as a file; a page puts the second in its place by rules that
-/// look for the first ([`Colour::dark_rules`]).
+/// look for the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Colour {
     /// On white.
@@ -53,7 +53,7 @@ impl Colour {
     }
 
     /// Style rules that turn drawings within `scope` dark.
-    pub fn dark_rules(scope: &str) -> String {
+    pub(crate) fn dark_rules(scope: &str) -> String {
         let rule = |attribute: &str, Self { light, dark }: Self| {
             format!("{scope} [{attribute}=\"{light}\"]{{{attribute}:{dark}}}\n")
         };

@@ -3,9 +3,18 @@
 use super::Colour;
 
 /// A point of a chart.
-pub type Point = (f64, f64);
+pub(crate) type Point = (f64, f64);
 
 /// Something drawn between the axes, in the units of the axes.
+///
+/// ```
+/// use ebbtide_report::chart::{Colour, Mark, Stroke};
+///
+/// let points = [(5.0, -0.42), (10.0, f64::INFINITY), (20.0, -0.06)];
+/// let (ours, published) = (Mark::line(points, Colour::GREEN), Mark::dashes(points, Colour::GREEN));
+/// assert_eq!(ours, Mark::Line { points: points.to_vec(), colour: Colour::GREEN, stroke: Stroke::Solid });
+/// assert!(matches!(published, Mark::Line { stroke: Stroke::Dashed, .. }));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)] // of the fields, whose names say it
 pub enum Mark {
@@ -71,7 +80,7 @@ impl Mark {
     }
 
     /// The outline of a histogram: (from, to, height).
-    pub fn outline(bars: &[(f64, f64, f64)], colour: Colour) -> Self {
+    pub(crate) fn outline(bars: &[(f64, f64, f64)], colour: Colour) -> Self {
         let tops = bars.iter().flat_map(|&(from, to, height)| [(from, height), (to, height)]);
         let ends = (bars.first().map(|bar| (bar.0, 0.0)), bars.last().map(|bar| (bar.1, 0.0)));
         Self::line(ends.0.into_iter().chain(tops).chain(ends.1), colour)

@@ -9,10 +9,32 @@ mod scale;
 
 pub use colour::Colour;
 pub use ebbtide_run::number::number;
-pub use mark::{Mark, Point, Stroke, Symbol};
+pub(crate) use mark::Point;
+pub use mark::{Mark, Stroke, Symbol};
 pub use scale::{Scale, Tick};
 
 /// A chart: what it shows, in words and in marks.
+///
+/// ```
+/// use ebbtide_report::chart::{Chart, Colour, Form, Mark, Scale, Tick, Tip};
+///
+/// let elbo = [(5.0, -0.42), (10.0, -0.17), (20.0, -0.06)];
+/// let chart = Chart::new("elbo", Form::Broad, "ELBO over the number of steps.")
+///     .alt("A line that rises from −0.42 to −0.06.")
+///     .x("steps T", Scale::exact(0.0, 25.0))
+///     .x_ticks(elbo.map(|(steps, _)| Tick { value: steps, label: format!("T{steps}") }).to_vec())
+///     .y("ELBO", Scale::exact(-0.5, 0.1))
+///     .mark(Mark::Level { at: 0.0, colour: Colour::TRUTH })
+///     .named(Mark::line(elbo, Colour::BLUE), "tb-tlm")
+///     .tips(elbo.map(|(steps, elbo)| Tip { x: steps, text: format!("{elbo} in {steps} steps") }));
+///
+/// let (file, page) = (chart.for_file(), chart.for_page());
+/// for words in ["steps T", "T20", "tb-tlm", "A line that rises", Colour::BLUE.light] {
+///     assert!(file.contains(words) && page.contains(words));
+/// }
+/// // There is no pointer over a file.
+/// assert!(page.contains("-0.17 in 10 steps") && !file.contains("-0.17 in 10 steps"));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Chart {
     /// What it is called: the name of its file, and of its parts in a page.
@@ -44,7 +66,7 @@ pub enum Form {
 
 impl Form {
     /// Width and height, in pixels of a page that shows it as it is.
-    pub fn size(self) -> (f64, f64) {
+    pub(crate) fn size(self) -> (f64, f64) {
         match self {
             Form::Broad => (440.0, 280.0),
             Form::Square => (440.0, 440.0),

@@ -3,6 +3,19 @@
 use ebbtide_run::number::{number, superscript};
 
 /// How values are laid out along an axis.
+///
+/// ```
+/// use ebbtide_report::chart::{Chart, Form, Scale};
+///
+/// let elbo = [-800.0, -0.4, -0.2];
+/// let drawn = |scale: Scale| Chart::new("elbo", Form::Broad, "Three methods.").y("ELBO", scale).for_file();
+/// let has = |drawing: &str, labels: [&str; 2]| labels.map(|label| drawing.contains(label));
+///
+/// // Evenly, the worst method squeezes the others together; by factors beyond 0.3, it does not.
+/// let (even, by_factors) = (drawn(Scale::exact(-800.0, 0.0)), drawn(Scale::symmetric(elbo, 0.3)));
+/// assert_eq!(has(&even, ["−400", "−0.1"]), [true, false]);
+/// assert_eq!(has(&by_factors, ["−400", "−0.1"]), [false, true]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
     kind: Kind,
@@ -29,7 +42,7 @@ pub struct Tick {
 
 impl Scale {
     /// Even, over these values and a little more. Values that are not finite do not count; without any, from 0 to 1.
-    pub fn linear(values: impl IntoIterator<Item = f64>) -> Self {
+    pub(crate) fn linear(values: impl IntoIterator<Item = f64>) -> Self {
         let (low, high) = extent(values).unwrap_or((0.0, 1.0));
         let room = match high - low {
             span if span > 0.0 => 0.05 * span,
@@ -44,7 +57,7 @@ impl Scale {
     }
 
     /// By factors, over those values that are above zero.
-    pub fn log(values: impl IntoIterator<Item = f64>) -> Self {
+    pub(crate) fn log(values: impl IntoIterator<Item = f64>) -> Self {
         let (low, high) = extent(values.into_iter().filter(|&value| value > 0.0)).unwrap_or((0.1, 10.0));
         let (low, high) = (low.max(1.0 / LARGEST), high.max(1.0 / LARGEST));
         let room = (high / low).powf(0.05).max(1.1);
@@ -61,7 +74,7 @@ impl Scale {
     }
 
     /// Even where the values are of one size, by factors where they are not.
-    pub fn fitting(values: impl IntoIterator<Item = f64>) -> Self {
+    pub(crate) fn fitting(values: impl IntoIterator<Item = f64>) -> Self {
         let values: Vec<f64> = values.into_iter().filter(|value| value.is_finite()).collect();
         let mut sizes: Vec<f64> = values.iter().map(|value| value.abs()).collect();
         sizes.sort_by(f64::total_cmp);
@@ -74,18 +87,18 @@ impl Scale {
     }
 
     /// The smallest value shown.
-    pub fn low(&self) -> f64 {
+    pub(crate) fn low(&self) -> f64 {
         self.low
     }
 
     /// The largest value shown.
-    pub fn high(&self) -> f64 {
+    pub(crate) fn high(&self) -> f64 {
         self.high
     }
 
     /// A value's place, 0 at the beginning of the axis and 1 at its end. Zero and less have no place on a logarithmic axis: they are
     /// where it begins.
-    pub fn place(&self, value: f64) -> f64 {
+    pub(crate) fn place(&self, value: f64) -> f64 {
         let (low, high) = (self.along(self.low), self.along(self.high));
         match (self.along(value) - low) / (high - low) {
             place if place.is_finite() => place,
@@ -111,7 +124,7 @@ impl Scale {
     }
 
     /// About `wanted` ticks at round values.
-    pub fn ticks(&self, wanted: usize) -> Vec<Tick> {
+    pub(crate) fn ticks(&self, wanted: usize) -> Vec<Tick> {
         match self.kind {
             Kind::Linear => self.even_ticks(wanted),
             Kind::Log => {

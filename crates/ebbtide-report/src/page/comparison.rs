@@ -16,6 +16,27 @@ use crate::chart::{Chart, number};
 use crate::figure::over_steps;
 
 /// The page of these runs. `place` is where it is going to stand: links to the runs' own pages lead from there.
+///
+/// ```
+/// # use ebbtide::{objective::Method, target::NamedTarget, trajectory::Threads};
+/// # use ebbtide_run::{Stop, run::Run, settings::Preset};
+/// # let (runs, threads) = (tempfile::tempdir()?, Threads::new(1)?);
+/// # let mut settings = Preset::Paper.settings(NamedTarget::EasyFunnel, Some(Method::TbTlm), 3);
+/// # (settings.config.iterations, settings.config.batch, settings.keeping.samples) = (10, 16, 100);
+/// # let run = Run::begin(runs.path(), settings, &threads)?;
+/// # let folder = run.folder().to_owned();
+/// # run.go(&Stop::new(), &mut ())?;
+/// use ebbtide_report::page::{Life, comparison};
+/// use ebbtide_run::compare::gather;
+///
+/// let found = gather(&[runs.path().to_owned()]).found;
+/// let shown = comparison("Funnels", &found, runs.path());
+/// assert_eq!(shown.page.title, "Funnels – Ebbtide");
+/// assert!(shown.charts.iter().any(|chart| chart.name == "easy-funnel-elbo"));
+/// let name = folder.file_name().expect("runs have names").to_string_lossy();
+/// assert!(shown.page.to_html(Life::Still).contains(&*name));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn comparison(title: &str, found: &[Found], place: &Path) -> Shown {
     let groups = group(found);
     let mut charts = Vec::new();

@@ -1,10 +1,25 @@
 //! Pages: sections of words and figures in one file that needs nothing else.
+//!
+//! ```
+//! use ebbtide_report::page::{Life, Page, Section, section};
+//! use maud::html;
+//!
+//! let words = section("words", Some(html! { p { "ELBO < log Z" } }));
+//! assert_eq!(words, Section { id: "words", html: "<p>ELBO &lt; log Z</p>".to_owned() });
+//! let page = Page { title: "Bounds".to_owned(), sections: vec![words, section("curves", None)] };
+//!
+//! let (file, served) = (page.to_html(Life::Still), page.to_html(Life::Live));
+//! assert!(file.contains("<section id=\"curves\"></section>"));
+//! // Who comes to a server is told whether it is still there.
+//! assert!(served.contains("connecting") && !file.contains("connecting"));
+//! ```
 
 mod comparison;
 mod run;
 
 pub use comparison::comparison;
-pub use run::{Shown, run, sections};
+pub(crate) use run::sections;
+pub use run::{Shown, run};
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 

@@ -24,6 +24,30 @@ pub struct Shown {
 }
 
 /// The page of a run. `pairs` are the coordinates to look at together; none for a choice of our own.
+///
+/// ```
+/// # use ebbtide::{objective::Method, target::NamedTarget, trajectory::Threads};
+/// # use ebbtide_run::{Stop, run::Run, settings::Preset};
+/// # let (runs, threads) = (tempfile::tempdir()?, Threads::new(1)?);
+/// # let mut settings = Preset::Paper.settings(NamedTarget::EasyFunnel, Some(Method::TbTlm), 3);
+/// # (settings.config.iterations, settings.config.batch, settings.keeping.samples) = (10, 16, 100);
+/// # let run = Run::begin(runs.path(), settings, &threads)?;
+/// # let folder = run.folder().to_owned();
+/// # run.go(&Stop::new(), &mut ())?;
+/// use ebbtide_report::Pair;
+/// use ebbtide_report::page::{self, Life, Shown};
+/// use ebbtide_report::portrait::Portrait;
+/// use ebbtide_run::trained::Which;
+///
+/// let portrait = Portrait::read(&folder, Which::Last, &threads)?;
+/// let pairs: [Pair; 1] = [(0, 9)];
+/// let Shown { page, charts, pictures } = page::run(&portrait, &pairs)?;
+/// assert!(charts.iter().any(|chart| chart.name == "samples-0-9"));
+/// assert!(page.to_html(Life::Still).contains("<figure id=\"samples-0-9\">"));
+/// // Only latents are decoded into pictures.
+/// assert!(pictures.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn run(portrait: &Portrait, pairs: &[Pair]) -> Result<Shown, TargetError> {
     let mut charts = Vec::new();
     let mut sections = sections_before(portrait, &mut charts);
@@ -40,7 +64,7 @@ pub fn run(portrait: &Portrait, pairs: &[Pair]) -> Result<Shown, TargetError> {
 }
 
 /// The sections that tell of a run's progress, without those that tell of its weights.
-pub fn sections(portrait: &Portrait) -> Vec<Section> {
+pub(crate) fn sections(portrait: &Portrait) -> Vec<Section> {
     sections_before(portrait, &mut Vec::new())
 }
 

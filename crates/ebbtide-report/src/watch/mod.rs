@@ -21,6 +21,34 @@ use looker::Looker;
 const LOOK: Duration = Duration::from_millis(500);
 
 /// A server that is about to show a run. It reads the run's folder, and never writes.
+///
+/// ```
+/// # use ebbtide::{objective::Method, target::NamedTarget, trajectory::Threads};
+/// # use ebbtide_run::{run::Run, settings::Preset};
+/// # let (runs, threads) = (tempfile::tempdir()?, Threads::new(1)?);
+/// # let mut settings = Preset::Paper.settings(NamedTarget::EasyFunnel, Some(Method::TbTlm), 3);
+/// # (settings.config.iterations, settings.config.batch, settings.keeping.samples) = (10, 16, 100);
+/// # let run = Run::begin(runs.path(), settings, &threads)?;
+/// # let folder = run.folder().to_owned();
+/// # run.go(&ebbtide_run::Stop::new(), &mut ())?;
+/// use ebbtide_report::portrait::Stage;
+/// use ebbtide_report::watch::{Watch, WatchError};
+/// use ebbtide_run::Stop;
+///
+/// let watch = Watch::new(&folder, 0, &threads)?;
+/// let url = watch.url();
+/// let port = url.trim_start_matches("http://127.0.0.1:").trim_end_matches('/').parse()?;
+/// assert!(matches!(Watch::new(&folder, port, &threads), Err(WatchError::Port { .. })));
+///
+/// // Visitors are served until the run is over.
+/// let stop = Stop::new();
+/// watch.serve(&stop, |stage| {
+///     if stage == Stage::Over {
+///         stop.ask();
+///     }
+/// })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Watch {
     listener: TcpListener,
     looker: Looker,
