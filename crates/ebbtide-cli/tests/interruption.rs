@@ -8,18 +8,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use place::{Place, assert_same, interrupt, last_checkpoint, told, wait_until};
-
-/// Moments that are all over the place, and the same every time.
-struct Moments(u64);
-
-impl Moments {
-    fn next(&mut self, most: Duration) -> Duration {
-        // The multiplier is Knuth's for a 64-bit linear congruential generator.
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        most.mul_f64((self.0 >> 11) as f64 / (1_u64 << 53) as f64)
-    }
-}
+use place::{Moments, Place, assert_same, interrupt, last_checkpoint, told, wait_until};
 
 /// The iteration of the newest checkpoint.
 fn saved(run: &Path) -> u64 {

@@ -22,7 +22,7 @@ pub mod folder;
 pub mod job;
 pub mod journal;
 mod log;
-pub mod networks;
+mod networks;
 pub mod number;
 mod outcome;
 pub mod pool;

@@ -28,6 +28,17 @@ pub const SMALL: &[&str] = &[
     "--threads=1",
 ];
 
+/// Moments that are all over the place, and the same every time.
+pub struct Moments(pub u64);
+
+impl Moments {
+    pub fn next(&mut self, most: Duration) -> Duration {
+        // The multiplier is Knuth's for a 64-bit linear congruential generator.
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        most.mul_f64((self.0 >> 11) as f64 / (1_u64 << 53) as f64)
+    }
+}
+
 impl Place {
     pub fn new() -> Self {
         Self(tempfile::tempdir().expect("a folder"))

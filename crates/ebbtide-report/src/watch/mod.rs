@@ -112,7 +112,8 @@ impl Watch {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let served = thread::scope(|scope| {
             scope.spawn(move || {
-                while !stop.asked() {
+                // A server that failed has nobody left who listens.
+                while !stop.asked() && !send.is_closed() {
                     thread::sleep(LOOK);
                     // What is borrowed must be given back before anything is sent.
                     let next = looker.look(&send.borrow());

@@ -53,7 +53,7 @@ impl Settings {
                 "What is sampled: a log density that an ONNX network computes. A run has the digest of the file that it was begun with."
             }
             Subject::Latent(_) => {
-                "What is sampled: latents z of a generator g, whose density is N(z; 0, I) · r(g(z))^beta. The reward's network answers with log r, of what is                  decoded and of the condition, if it has an input for one. The embedding is what diversity is measured by. A run has the digest of the files that it was begun with."
+                "What is sampled: latents z of a generator g, whose density is N(z; 0, I) · r(g(z))^beta. The reward's network answers with log r, of what is decoded and of the condition, if it has an input for one. The embedding is what diversity is measured by. A run has the digest of the files that it was begun with."
             }
             Subject::Given(_) => "What is sampled: a log density that a program brings along.",
         };

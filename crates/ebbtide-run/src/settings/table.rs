@@ -43,7 +43,7 @@ pub const SETTINGS: &[Setting] = &[
     ),
     Setting::new(
         "iterations",
-        "How many iterations. Exploration and learning rates do not depend on it, only a destruction bound that rises.",
+        "How many iterations. Where a target has a preset, exploration and learning rates do not depend on it, only a destruction bound that rises; for a density of one's own they follow it.",
         |s, v| set(&mut s.config.iterations, v.whole()),
         |s| s.config.iterations.to_string(),
     ),

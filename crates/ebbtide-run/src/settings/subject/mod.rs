@@ -340,7 +340,7 @@ pub fn read(given: &BTreeMap<String, Entry>, sources: &[Source]) -> Result<Subje
         },
         (None, Some((kind, _))) => kind.to_owned(),
         (None, None) => {
-            let help = "name one, as in `ebbtide train 25gmm` (`ebbtide targets` lists them), or give a log density, as in `ebbtide train --formula \"-x0^2/2\" --dim 1` `ebbtide train --python model.py --dim 1` or `ebbtide train --onnx energy.onnx`";
+            let help = "name one, as in `ebbtide train 25gmm` (`ebbtide targets` lists them), or give a log density, as in `ebbtide train --formula \"-x0^2/2\" --dim 1`, `ebbtide train --python model.py --dim 1` or `ebbtide train --onnx energy.onnx`";
             return Err(vec![Problem::new("nothing says what to sample").help(help)]);
         }
     };
