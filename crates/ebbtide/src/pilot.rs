@@ -97,13 +97,27 @@ const DECADES: f64 = 2.0;
 /// Finds the place and width of a density.
 ///
 /// ```
-/// use ebbtide::pilot::{PilotOptions, find};
+/// use ebbtide::pilot::{Pilot, PilotOptions, find};
 /// use ebbtide::target::Formula;
 ///
 /// let far = Formula::new("-0.5*((x0 - 300)/0.01)^2 - 0.5*(x1/50)^2", 2, &[])?;
-/// let pilot = find(&far, &PilotOptions::new(2))?;
-/// assert!((pilot.placement.location()[0] - 300.0).abs() < 0.02);
-/// assert!(pilot.settled);
+/// let Pilot { placement, log_z, settled, .. } = find(&far, &PilotOptions::new(2))?;
+/// assert!(settled);
+/// assert!((placement.location()[0] - 300.0).abs() < 0.02);
+/// assert!((log_z - std::f64::consts::PI.ln()).abs() < 0.7); // 2π · 0.01 · 50
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// What is so far away that the first points see nothing of it is found with a hint:
+///
+/// ```
+/// use ebbtide::pilot::{PilotError, PilotOptions, find};
+/// use ebbtide::target::{Formula, Placement};
+///
+/// let far = Formula::new("log(max(x0 - 1e9, 0)) - x0", 1, &[])?;
+/// assert!(matches!(find(&far, &PilotOptions::new(1)), Err(PilotError::Nowhere(64))));
+/// let hint = PilotOptions { seed: 0, start: Placement::new(vec![1e9 + 1.0], vec![1.0])? };
+/// assert!((find(&far, &hint)?.placement.location()[0] - 1e9 - 2.0).abs() < 1.0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn find(density: &dyn Placeable, options: &PilotOptions) -> Result<Pilot, PilotError> {

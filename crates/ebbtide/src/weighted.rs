@@ -50,12 +50,13 @@ pub struct Chain {
 ///
 /// ```
 /// use ebbtide::stream::{Address, Purpose};
-/// use ebbtide::weighted::independence_chain;
+/// use ebbtide::weighted::{Chain, independence_chain};
 ///
 /// let address = Address::new(0, Purpose::Resample, 0);
-/// let chain = independence_chain(&[f64::NEG_INFINITY, 0.0, 1.0, -1000.0, 2.0], address).unwrap();
-/// assert_eq!(chain.states, [1, 1, 2, 2, 4]);
-/// assert_eq!(chain.accepted, 2);
+/// let log_weights = [f64::NEG_INFINITY, 0.0, 1.0, -1000.0, 2.0];
+/// let Chain { states, accepted } = independence_chain(&log_weights, address).unwrap();
+/// assert_eq!(states, [1, 1, 2, 2, 4]);
+/// assert_eq!(accepted, 2);
 /// ```
 pub fn independence_chain(log_weights: &[f64], address: Address) -> Option<Chain> {
     largest(log_weights)?;

@@ -4,6 +4,16 @@ use super::auction::{Market, sell_all};
 use super::shortest_path::ShortestPaths;
 
 /// A square matrix of finite costs.
+///
+/// ```
+/// use ebbtide::metric::assignment::{CostError, CostMatrix};
+///
+/// let costs = CostMatrix::new(2, vec![1.0, 2.0, 3.0, 4.0])?;
+/// assert_eq!(costs.row(1), [3.0, 4.0]);
+/// let refused = CostMatrix::new(2, vec![1.0, 2.0, 3.0]).unwrap_err();
+/// assert_eq!(refused, CostError::NotSquare { size: 2, len: 3 });
+/// # Ok::<(), CostError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct CostMatrix {
     size: usize,
@@ -48,7 +58,7 @@ impl CostMatrix {
     }
 
     /// The number of rows, and of columns.
-    pub fn size(&self) -> usize {
+    pub(super) fn size(&self) -> usize {
         self.size
     }
 
@@ -97,6 +107,11 @@ impl Assignment {
     /// let best = Assignment::solve(&costs);
     /// assert_eq!(best.columns(), [1, 0, 2]);
     /// assert_eq!(best.cost(&costs), 5.0);
+    ///
+    /// // No pair costs less than its potentials, so no matching costs less than their sum.
+    /// let (u, v) = (best.row_potentials(), best.column_potentials());
+    /// assert!((0..3).all(|i| (0..3).all(|j| u[i] + v[j] <= costs.row(i)[j] + 1e-12)));
+    /// assert!((u.iter().chain(v).sum::<f64>() - 5.0).abs() < 1e-12);
     /// # Ok::<(), ebbtide::metric::assignment::CostError>(())
     /// ```
     pub fn solve(costs: &CostMatrix) -> Self {

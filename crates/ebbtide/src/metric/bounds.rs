@@ -31,7 +31,7 @@ impl Estimate {
 
 impl Estimate {
     /// The share of `count` in `n` independent draws: the mean of as many ones and zeros.
-    pub fn share(count: usize, n: usize) -> Self {
+    pub(super) fn share(count: usize, n: usize) -> Self {
         let value = count as f64 / n as f64;
         Self { value, standard_error: (value * (1.0 - value) / (n as f64 - 1.0)).sqrt() }
     }
@@ -53,6 +53,20 @@ pub struct Importance {
 /// A trajectory's log weight is log density + log p← − log p→. Over generated trajectories its mean is the ELBO, at
 /// most log Z; over trajectories destroyed from exact samples it is the EUBO, at least log Z. Both
 /// touch log Z only where generation is the reversal of destruction.
+///
+/// ```
+/// use ebbtide::metric::{Bounds, Importance};
+///
+/// // Weights of 1 and 3, equally often: Z is 2. Exact samples have the second three times as often.
+/// let (one, three) = (0.0, 3.0_f64.ln());
+/// let bounds = Bounds::new(&[one, three], Some(&[one, three, three, three]));
+/// let Importance { log_z, effective, .. } = bounds.importance;
+/// assert!((log_z.value - 2.0_f64.ln()).abs() < 1e-12);
+/// assert!((effective - 16.0 / 20.0).abs() < 1e-12);
+/// let eubo = bounds.eubo.expect("of exact samples");
+/// assert!(bounds.elbo.value < log_z.value && log_z.value < eubo.value);
+/// assert!((eubo.value - 0.75 * three).abs() < 1e-12);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
     /// Mean log weight of generated trajectories.
@@ -76,7 +90,7 @@ impl Bounds {
 
 impl Importance {
     /// From log weights. If all vanish, log Z is −∞ and the effective sample size 0.
-    pub fn new(log_weights: &[f64]) -> Self {
+    fn new(log_weights: &[f64]) -> Self {
         let n = log_weights.len() as f64;
         let most = log_weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         if most == f64::NEG_INFINITY {

@@ -4,6 +4,21 @@ use super::Estimate;
 use crate::target::Modes;
 
 /// How samples are spread over the known modes of a target.
+///
+/// ```
+/// use ebbtide::metric::Coverage;
+/// use ebbtide::target::Mixture;
+///
+/// // Two modes of equal weight; three samples in one, none in the other, one far away.
+/// let pair = Mixture::isotropic(1, &[-3.0, 3.0], 0.5)?;
+/// let coverage = Coverage::new(&pair, &[-3.1, -2.0, -3.0, 40.0], 1);
+/// assert_eq!(coverage.reached, 1);
+/// assert_eq!(coverage.frequencies[0].value, 0.75);
+/// assert_eq!(coverage.unclaimed.value, 0.25);
+/// assert_eq!(coverage.total_variation, 0.5 * (0.25 + 0.5 + 0.25));
+/// assert_eq!(coverage.entropy_of_truth, 2.0_f64.ln());
+/// # Ok::<(), ebbtide::target::MixtureError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Coverage {
     /// The share of the samples in each mode.

@@ -99,6 +99,34 @@ pub enum EvaluationError {
 }
 
 /// Evaluates a sampler of a target.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use ebbtide::metric::{Evaluation, EvaluationError, EvaluationOptions, Extreme, evaluate};
+/// use ebbtide::objective::Method;
+/// use ebbtide::target::Mixture;
+/// use ebbtide::train::{Config, Trainer};
+/// use ebbtide::trajectory::Threads;
+///
+/// // Before any training, both processes are the Brownian motion that ends in a standard normal: exact for this target.
+/// let target = Arc::new(Mixture::isotropic(2, &[0.0, 0.0], 1.0)?);
+/// let valid = Config::new(Method::TbTb, 3).validate(target.clone())?;
+/// let mut sampler = Trainer::new(valid, &Threads::new(1)?).sampler();
+///
+/// let options = EvaluationOptions { samples: 64, ..EvaluationOptions::default() };
+/// let Evaluation { bounds, samples, worst_generated, .. } = evaluate(&*target, &mut sampler, options)?;
+/// let eubo = bounds.eubo.expect("a mixture has exact draws");
+/// assert!(bounds.elbo.value.abs() < 1e-4 && eubo.value.abs() < 1e-4);
+/// assert!(bounds.importance.effective > 0.9999);
+///
+/// let Extreme { log_weight, point } = worst_generated;
+/// assert!(log_weight.abs() < 1e-4 && samples.chunks(2).any(|sample| sample == point));
+///
+/// let nothing = evaluate(&*target, &mut sampler, EvaluationOptions { samples: 0, ..options });
+/// assert!(matches!(nothing, Err(EvaluationError::NoSamples)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn evaluate(
     target: &dyn Target,
     sampler: &mut Sampler,

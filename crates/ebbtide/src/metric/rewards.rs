@@ -8,6 +8,38 @@ use crate::target::{Latent, TargetError};
 const COMPARED: usize = 128;
 
 /// Rewards and diversity of samples, and of as many draws from the prior.
+///
+/// ```
+/// use ebbtide::metric::{Rewards, Worth};
+/// # use ebbtide::target::{Latent, TargetError};
+/// # struct Difference;
+/// # impl Latent for Difference {
+/// #     fn beta(&self) -> f64 {
+/// #         2.0
+/// #     }
+/// #     fn log_reward(&self, points: &[f32], out: &mut [f64]) -> Result<(), TargetError> {
+/// #         out.iter_mut().zip(self.decode(points)?).for_each(|(out, made)| *out = f64::from(made));
+/// #         Ok(())
+/// #     }
+/// #     fn shape(&self) -> Result<&[usize], TargetError> {
+/// #         Ok(&[1])
+/// #     }
+/// #     fn decode(&self, points: &[f32]) -> Result<Vec<f32>, TargetError> {
+/// #         Ok(points.chunks_exact(2).map(|z| z[1] - z[0]).collect())
+/// #     }
+/// #     fn embed(&self, points: &[f32]) -> Result<Option<Vec<f32>>, TargetError> {
+/// #         Ok(Some(points.to_vec()))
+/// #     }
+/// # }
+///
+/// // Two numbers are decoded into their difference, which is the log reward; β is 2, and points are their own embeddings.
+/// let rewards = Rewards::new(&Difference, &[-2.0, 2.0, -3.0, 3.0], 2, 0, 0)?;
+/// let Worth { log_reward, diversity } = rewards.samples;
+/// assert_eq!((log_reward.value, log_reward.standard_error), (5.0, 1.0)); // of 4 and 6
+/// assert!(diversity.is_some_and(|distance| distance.abs() < 1e-12)); // both in the same direction
+/// assert_eq!(rewards.prior_elbo, 2.0 * rewards.prior.log_reward.value);
+/// # Ok::<(), TargetError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rewards {
     /// Of the samples.

@@ -11,11 +11,15 @@ use super::assignment::{Assignment, CostMatrix};
 /// distance itself and not a regularised or sliced stand-in. It keeps an n × n matrix in memory.
 ///
 /// ```
-/// use ebbtide::metric::transport::wasserstein2;
+/// use ebbtide::metric::transport::{PointSet, TransportError, wasserstein2};
 ///
 /// let a = [0.0, 0.0, 1.0, 0.0];
 /// let b = [1.0, 3.0, 0.0, 3.0]; // the same two points, in the other order, moved up by 3
 /// assert_eq!(wasserstein2(&a, &b, 2), Ok(3.0));
+///
+/// let lost = [0.0, f32::NAN, 1.0, 0.0];
+/// let error = TransportError::NotFinite { set: PointSet::Second, row: 0 };
+/// assert_eq!(wasserstein2(&a, &lost, 2), Err(error));
 /// ```
 pub fn wasserstein2(a: &[f32], b: &[f32], dim: usize) -> Result<f64, TransportError> {
     let first = count(PointSet::First, a, dim)?;

@@ -14,12 +14,20 @@ use crate::stream::{Address, Stream};
 /// beyond the range of `f32` stop at its ends. There is one mode, so none are listed.
 ///
 /// ```
-/// use ebbtide::target::{Funnel, Target};
+/// use ebbtide::target::{Funnel, FunnelError, Target};
 ///
 /// let mut value = [0.0];
 /// Funnel::easy().log_density(&[0.0; 10], &mut value)?;
 /// assert!((value[0] + 5.0 * std::f64::consts::TAU.ln()).abs() < 1e-5);
-/// # Ok::<(), ebbtide::target::TargetError>(())
+///
+/// // With v = 9 the density at the origin is a third of that.
+/// for funnel in [Funnel::hard(), Funnel::new(10, 9.0)?] {
+///     let mut third = [0.0];
+///     funnel.log_density(&[0.0; 10], &mut third)?;
+///     assert!((value[0] - third[0] - 3.0_f64.ln()).abs() < 1e-12);
+/// }
+/// assert_eq!(Funnel::new(1, 9.0).unwrap_err(), FunnelError::Dimension(1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Funnel {

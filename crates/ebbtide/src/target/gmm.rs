@@ -10,6 +10,15 @@ const GRID: [f64; 5] = [-10.0, -5.0, 0.0, 5.0, 10.0];
 const VARIANCE: f64 = 0.3;
 
 /// The standard deviation of the components of 40GMM.
+///
+/// ```
+/// use ebbtide::target::{Gmm40Deviation, Mixture};
+///
+/// assert_eq!(Gmm40Deviation::default().value(), 1.0);
+/// assert!((Gmm40Deviation::Softplus.value() - 1.3132617).abs() < 1e-7);
+/// let [paper, wider] = [Gmm40Deviation::Unit, Gmm40Deviation::Softplus].map(Mixture::gmm40);
+/// assert_eq!(paper.means(), wider.means());
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Gmm40Deviation {
     /// 1, as the paper says.

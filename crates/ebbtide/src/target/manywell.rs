@@ -17,11 +17,17 @@ use crate::stream::{Address, Stream};
 /// Beyond that the list, 2^{d/2} long, would be longer than any sample, and there is none.
 ///
 /// ```
-/// use ebbtide::target::{Manywell, Target};
+/// use ebbtide::target::{Manywell, ManywellError, Target};
 ///
 /// let log_z = Manywell::new(32)?.log_z().expect("known");
 /// assert!((log_z - 164.695675).abs() < 1e-6);
-/// # Ok::<(), ebbtide::target::ManywellError>(())
+///
+/// let small = Manywell::distorted(4)?;
+/// let modes = small.modes().expect("listed up to dimension 8");
+/// assert_eq!(modes.mode_of(&[1.7, 0.0, -1.7, 0.0]), Some(0b01)); // the first well right, the second left
+/// assert!((modes.weights().iter().sum::<f64>() - 1.0).abs() < 1e-12);
+/// assert_eq!(Manywell::distorted(34).unwrap_err(), ManywellError::TooLarge { dim: 34, most: 32 });
+/// # Ok::<(), ManywellError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Manywell {

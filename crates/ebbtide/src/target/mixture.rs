@@ -26,6 +26,36 @@ use crate::stream::{Address, Stream};
 /// assert!((value[0] - (0.5 / std::f64::consts::PI.sqrt()).ln()).abs() < 1e-6);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// Covariances may differ, and a point belongs to the component that it is nearest to by them:
+///
+/// ```
+/// use ebbtide::target::{Mixture, MixtureError, Modes};
+///
+/// let lying_and_standing = [4.0, 0.0, 0.0, 0.25, 0.25, 0.0, 0.0, 4.0];
+/// let cross = Mixture::full(2, &[0.0; 4], &lying_and_standing)?;
+/// assert_eq!([cross.mode_of(&[3.0, 0.0]), cross.mode_of(&[0.0, 3.0])], [Some(0), Some(1)]);
+/// assert_eq!(cross.mode_of(&[3.0, 3.0]), None); // far from both
+///
+/// let not_positive = Mixture::full(2, &[0.0; 2], &[1.0, 2.0, 2.0, 1.0]);
+/// assert_eq!(not_positive.unwrap_err(), MixtureError::Covariance { component: 0 });
+/// # Ok::<(), MixtureError>(())
+/// ```
+///
+/// Those of the paper:
+///
+/// ```
+/// use ebbtide::target::{Gmm40Deviation, Mixture, Modes, Target};
+///
+/// let grids = [(Mixture::gmm25(), 25), (Mixture::distorted_gmm25(0.1)?, 25), (Mixture::gmm125(), 125)];
+/// let scattered = (Mixture::gmm40(Gmm40Deviation::Unit), 40);
+/// for (mixture, components) in grids.into_iter().chain([scattered]) {
+///     assert_eq!(mixture.components(), components);
+///     let mut means = mixture.means().chunks_exact(mixture.dim()).enumerate();
+///     assert!(means.all(|(component, mean)| mixture.mode_of(mean) == Some(component)));
+/// }
+/// # Ok::<(), ebbtide::target::MixtureError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Mixture {
     pub(super) dim: usize,

@@ -1,4 +1,74 @@
 //! What is sampled: a density known up to a constant, and whatever else is known about it.
+//!
+//! A target with all that may be known:
+//!
+//! ```
+//! use ebbtide::stream::{Address, Purpose};
+//! use ebbtide::target::{Differentiable, Drawable, Modes, Target, TargetError};
+//!
+//! /// e^{−x²/2}; negative and positive numbers count as its modes.
+//! struct Bell;
+//!
+//! impl Target for Bell {
+//!     fn dim(&self) -> usize {
+//!         1
+//!     }
+//!     fn log_density(&self, points: &[f32], out: &mut [f64]) -> Result<(), TargetError> {
+//!         out.iter_mut().zip(points).for_each(|(out, x)| *out = -0.5 * f64::from(*x).powi(2));
+//!         Ok(())
+//!     }
+//!     fn differentiable(&self) -> Option<&dyn Differentiable> {
+//!         Some(self)
+//!     }
+//!     fn drawable(&self) -> Option<&dyn Drawable> {
+//!         Some(self)
+//!     }
+//!     fn log_z(&self) -> Option<f64> {
+//!         Some(0.5 * std::f64::consts::TAU.ln())
+//!     }
+//!     fn modes(&self) -> Option<&dyn Modes> {
+//!         Some(self)
+//!     }
+//! }
+//!
+//! impl Differentiable for Bell {
+//!     fn log_density_and_gradient(
+//!         &self,
+//!         points: &[f32],
+//!         out: &mut [f64],
+//!         gradient: &mut [f32],
+//!     ) -> Result<(), TargetError> {
+//!         gradient.iter_mut().zip(points).for_each(|(slope, x)| *slope = -x);
+//!         self.log_density(points, out)
+//!     }
+//! }
+//!
+//! impl Drawable for Bell {
+//!     fn draw(&self, address: Address, points: &mut [f32]) -> Result<(), TargetError> {
+//!         points.iter_mut().enumerate().for_each(|(row, x)| *x = address.stream(row).normal());
+//!         Ok(())
+//!     }
+//! }
+//!
+//! impl Modes for Bell {
+//!     fn weights(&self) -> &[f64] {
+//!         &[0.5, 0.5]
+//!     }
+//!     fn mode_of(&self, point: &[f32]) -> Option<usize> {
+//!         (!point[0].is_nan()).then_some(usize::from(point[0] >= 0.0))
+//!     }
+//! }
+//!
+//! let (mut x, mut values, mut slopes) = ([0.0; 1000], [0.0; 1000], [0.0; 1000]);
+//! Bell.draw(Address::new(0, Purpose::ExactDraw, 0), &mut x)?;
+//! Bell.log_density_and_gradient(&x, &mut values, &mut slopes)?;
+//! // The mean of x · ∇ log p is −1 for each dimension, whatever the density.
+//! let mean = x.iter().zip(&slopes).map(|(x, slope)| x * slope).sum::<f32>() / 1000.0;
+//! assert!((mean + 1.0).abs() < 0.2);
+//! let positive = x.iter().filter(|x| Bell.mode_of(&[**x]) == Some(1)).count() as f64 / 1000.0;
+//! assert!((positive - Bell.weights()[1]).abs() < 0.1);
+//! # Ok::<(), TargetError>(())
+//! ```
 
 mod batch;
 mod checked;

@@ -8,6 +8,32 @@ use crate::stream::Address;
 
 /// x = location + scale · F z, where scale goes coordinate by coordinate, and F is lower triangular: the Cholesky factor of how
 /// coordinates are correlated, or the identity.
+///
+/// ```
+/// use ebbtide::target::{Placement, PlacementError};
+///
+/// let upright = Placement::new(vec![300.0, -2.0], vec![0.5, 4.0])?;
+/// let there = upright.clone().with_correlations(&[1.0, 0.6, 0.6, 1.0])?;
+/// assert_eq!((there.location(), there.scale()), (upright.location(), upright.scale()));
+/// assert_eq!(there, upright.with_factor(vec![1.0, 0.6, 0.8])?);
+/// assert_eq!(there.factor(), [1.0, 0.6, 0.8]); // rows of a lower triangle
+///
+/// let mut point = [1.0, -2.0];
+/// there.to_x(&mut point);
+/// assert_eq!(point, [300.5, -2.0 + 4.0 * (0.6 - 1.6)]);
+/// there.to_z(&mut point);
+/// assert!((point[0] - 1.0).abs() < 1e-12 && (point[1] + 2.0).abs() < 1e-12);
+/// assert!((there.log_volume() - (0.5 * 4.0 * 0.8_f64).ln()).abs() < 1e-12);
+///
+/// let mut samples = [0.0, 0.0, 2.0, 0.0]; // of a sampler, which knows z alone
+/// there.apply(&mut samples);
+/// assert_eq!(samples, [300.0, -2.0, 301.0, 2.8]);
+///
+/// assert!(Placement::identity(2).factor().is_empty());
+/// let refused = Placement::new(vec![0.0], vec![0.0]).unwrap_err();
+/// assert_eq!(refused, PlacementError::Number { coordinate: 0, location: 0.0, scale: 0.0 });
+/// # Ok::<(), PlacementError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Placement {
     location: Vec<f64>,
@@ -161,7 +187,7 @@ impl Placement {
     }
 
     /// A gradient with respect to x to that with respect to z, in place.
-    pub fn to_slope(&self, gradient: &mut [f64]) {
+    pub(super) fn to_slope(&self, gradient: &mut [f64]) {
         gradient.iter_mut().zip(&self.scale).for_each(|(slope, scale)| *slope *= scale);
         if !self.factor.is_empty() {
             for column in 0..self.dim() {

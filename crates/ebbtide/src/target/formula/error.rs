@@ -6,9 +6,11 @@ use std::ops::Range;
 /// Why a formula is none. Printed, it shows the place in the formula.
 ///
 /// ```
-/// use ebbtide::target::Formula;
+/// use ebbtide::target::{Formula, FormulaError, FormulaProblem};
 ///
-/// let error = Formula::new("-x0^2 - sine(x1)", 2, &[]).unwrap_err();
+/// let error: FormulaError = Formula::new("-x0^2 - sine(x1)", 2, &[]).unwrap_err();
+/// assert_eq!(error.place, 8..12);
+/// assert!(matches!(&error.problem, FormulaProblem::Function { name, nearest: Some("sin") } if name == "sine"));
 /// assert_eq!(
 ///     error.to_string(),
 ///     "there is no function `sine`; did you mean `sin`?\n  \

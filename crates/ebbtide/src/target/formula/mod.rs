@@ -38,6 +38,8 @@ use tape::Operation;
 /// wells.log_density(&[2.0, 1.0], &mut value)?;
 /// assert_eq!(value, [-1.5]);
 /// assert!(wells.differentiable().is_some());
+/// assert_eq!(wells.text(), "-(x0^2 - 4)^2 - 0.5*k*(x1 - x0)^2");
+/// assert_eq!(wells.parameters(), [("k".to_owned(), 3.0)]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]

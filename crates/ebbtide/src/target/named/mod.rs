@@ -16,12 +16,21 @@ use super::{
 /// Names are read forgivingly: case, spaces, punctuation and the order of words do not matter.
 ///
 /// ```
-/// use ebbtide::target::NamedTarget;
+/// use ebbtide::target::{NamedTarget, UnknownTarget};
 ///
 /// assert_eq!("funnel_easy".parse(), Ok(NamedTarget::EasyFunnel));
 /// assert_eq!(NamedTarget::EasyFunnel.build().dim(), 10);
-/// let error = "easy-tunnel".parse::<NamedTarget>().unwrap_err();
-/// assert_eq!(error.nearest, Some(NamedTarget::EasyFunnel));
+/// let UnknownTarget { nearest, .. } = "easy-tunnel".parse::<NamedTarget>().unwrap_err();
+/// assert_eq!(nearest, Some(NamedTarget::EasyFunnel));
+///
+/// let target = NamedTarget::SlightlyDistortedGmm25;
+/// assert_eq!((target.name(), target.title()), ("slightly-distorted-25gmm", "Slightly Distorted 25GMM"));
+/// assert!(target.summary().ends_with("(d = 0.05)"));
+///
+/// // log Z is known exactly, or there is an estimate of it.
+/// for target in NamedTarget::ALL {
+///     assert_eq!(target.build().log_z().is_none(), target.reference().is_some());
+/// }
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NamedTarget {

@@ -31,6 +31,20 @@ const LOG_Z: f64 = 1.187_749_103_231;
 /// Given both scales the walk is Gaussian, so log Z is an integral over two coordinates, found by quadrature:
 /// 1.18775. Model, data and coordinates are those of `BrownianMotionUnknownScalesMissingMiddleObservations` of
 /// the Inference Gym.
+///
+/// ```
+/// use ebbtide::target::{BrownianMotion, Target};
+///
+/// let mut points = [0.0; 2 * 32];
+/// for point in points.chunks_exact_mut(32) {
+///     point[..2].fill(1_f32.exp_m1().ln()); // s = r = 1
+/// }
+/// points[32 + 2 + 15] = 1.0; // x₁₅ of the second point: nothing is seen of it, but there are two steps of 1
+/// let mut values = [0.0; 2];
+/// BrownianMotion::new().log_density(&points, &mut values)?;
+/// assert!((values[0] - values[1] - 1.0).abs() < 1e-6);
+/// # Ok::<(), ebbtide::target::TargetError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct BrownianMotion {
     seen: Vec<(usize, f64)>,

@@ -41,6 +41,19 @@ const LOG_Z: f64 = -31.311_347_352_292_7;
 /// Given μ and τ, y_j ~ N(μ, τ² + s_j²), so log Z is an integral over two coordinates, found by quadrature.
 /// Model and data are `eight_schools_centered` of posteriordb. A neck, where τ is small and all θ_j must be near μ,
 /// makes it hard to sample.
+///
+/// ```
+/// use ebbtide::target::{Differentiable, EightSchools};
+///
+/// // μ = 0, τ = 1 and no effects, where all pull: the first school saw 28 ± 15.
+/// let (mut value, mut slopes) = ([0.0], [0.0; 10]);
+/// EightSchools::new().log_density_and_gradient(&[0.0; 10], &mut value, &mut slopes)?;
+/// let [mean, log_deviation, first, ..] = slopes;
+/// assert_eq!(mean, 0.0);
+/// assert!((log_deviation + 7.0 + 1.0 / 13.0).abs() < 1e-6);
+/// assert!((first - 28.0 / 225.0).abs() < 1e-6);
+/// # Ok::<(), ebbtide::target::TargetError>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EightSchools;
 

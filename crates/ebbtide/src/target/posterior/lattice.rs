@@ -14,6 +14,20 @@ use super::one_by_one;
 /// λ it has: φ and −φ are equally likely, and fields of small mean Σ_x φ_x / L² stand between them as a barrier.
 ///
 /// log Z is unknown. There are two modes, fields of negative and of positive mean, of equal weight by symmetry.
+///
+/// ```
+/// use ebbtide::target::{LatticeError, Modes, Phi4Lattice, Target};
+///
+/// // In a field that is the same everywhere, neighbours cancel: S = L² (m² φ² + λ φ⁴).
+/// for (lattice, sites) in [(Phi4Lattice::broken(), 64), (Phi4Lattice::new(3, -4.0, 4.25)?, 9)] {
+///     let (up, down, mut values) = (vec![0.5_f32; sites], vec![-0.5_f32; sites], [0.0; 2]);
+///     lattice.log_density(&[&up[..], &down].concat(), &mut values)?;
+///     assert_eq!(values, [sites as f64 * 0.734375; 2]);
+///     assert_eq!([lattice.mode_of(&down), lattice.mode_of(&up)], [Some(0), Some(1)]);
+/// }
+/// assert_eq!(Phi4Lattice::new(3, -4.0, 0.0).unwrap_err(), LatticeError::Coupling(0.0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Phi4Lattice {
     side: usize,

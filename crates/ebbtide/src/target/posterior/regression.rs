@@ -21,14 +21,33 @@ use super::tables::{self, Table};
 /// point has the same value in any batch and on any machine's vector units.
 ///
 /// ```
-/// use ebbtide::target::{LogisticRegression, Target};
+/// use ebbtide::target::{LogisticRegression, RegressionError, Target};
 ///
 /// let regression = LogisticRegression::new(1, &[1.0, 2.0, 4.0], &[false, false, true])?;
 /// assert_eq!(regression.dim(), 2);
 /// let mut value = [0.0];
 /// regression.log_density(&[0.0, 0.0], &mut value)?;
 /// assert!((value[0] + 3.0 * 2.0_f64.ln() + std::f64::consts::TAU.ln()).abs() < 1e-6);
+///
+/// let refused = LogisticRegression::new(2, &[1.0, 2.0, 4.0], &[false, true]).unwrap_err();
+/// assert_eq!(refused, RegressionError::Features { length: 3, rows: 2, columns: 2 });
 /// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// Three tables come with the library. At w = 0 every outcome has probability ½:
+///
+/// ```
+/// use ebbtide::target::{LogisticRegression, Target};
+///
+/// let sonar = (LogisticRegression::sonar(), 208.0);
+/// let ionosphere = (LogisticRegression::ionosphere(), 351.0);
+/// for (regression, outcomes) in [(LogisticRegression::breast_cancer(), 569.0), sonar, ionosphere] {
+///     let (dim, mut value) = (regression.dim(), [0.0]);
+///     regression.log_density(&vec![0.0; dim], &mut value)?;
+///     let prior = -0.5 * dim as f64 * std::f64::consts::TAU.ln();
+///     assert!((value[0] - prior + outcomes * 2.0_f64.ln()).abs() < 1e-3);
+/// }
+/// # Ok::<(), ebbtide::target::TargetError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct LogisticRegression {
