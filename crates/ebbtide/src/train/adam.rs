@@ -27,16 +27,6 @@ impl Adam {
         Self { first: vec![0.0; length], second: vec![0.0; length], steps: 0 }
     }
 
-    /// How many parameters it looks after.
-    pub fn len(&self) -> usize {
-        self.first.len()
-    }
-
-    /// Whether it looks after none.
-    pub fn is_empty(&self) -> bool {
-        self.first.is_empty()
-    }
-
     /// Adds its arrays to those of a state: first moment, second moment, steps, by these names.
     pub(super) fn lay_out<'a>(
         &'a self,
@@ -123,12 +113,12 @@ impl Vectorised for Update<'_> {
 }
 
 /// The factor that brings a gradient of this norm down to `limit`, or 1.
-pub fn clip_scale(norm: f64, limit: f64) -> f32 {
+pub(super) fn clip_scale(norm: f64, limit: f64) -> f32 {
     if norm > limit { (limit / norm) as f32 } else { 1.0 }
 }
 
 /// The Euclidean norm, summed in double precision.
-pub fn norm(threads: &Threads, gradient: &[f32]) -> f64 {
+pub(super) fn norm(threads: &Threads, gradient: &[f32]) -> f64 {
     let mut sums = [0.0; PIECES];
     let pieces = gradient.chunks(piece(gradient.len())).zip(&mut sums);
     threads.share(pieces, |(gradient, sum)| *sum = dispatch(SumOfSquares(gradient)));

@@ -97,12 +97,12 @@ impl Archive {
     }
 
     /// How many points it holds.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.log_density.len()
     }
 
     /// Whether it holds none.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.log_density.is_empty()
     }
 

@@ -28,12 +28,12 @@ pub enum ExplorationForm {
 
 impl Exploration {
     /// The paper's way, with this factor.
-    pub fn new(factor: f64) -> Self {
+    pub(super) fn new(factor: f64) -> Self {
         Self { factor, anneal: 10_000, form: ExplorationForm::VarianceRate { scale: 100.0 } }
     }
 
     /// Writes the variance that each step gets in an iteration.
-    pub fn added_variance(&self, iteration: u64, grid: &TimeGrid, out: &mut Vec<f32>) {
+    pub(super) fn added_variance(&self, iteration: u64, grid: &TimeGrid, out: &mut Vec<f32>) {
         let left =
             if self.anneal == 0 { 0.0 } else { (1.0 - iteration as f64 / self.anneal as f64).max(0.0) };
         let factor = self.factor * left;

@@ -280,7 +280,7 @@ impl Learner {
     }
 
     /// Lets the average follow, `steps` iterations after it began: by a share ρ, or more at first, when it is the mean of all so far.
-    pub fn average(&mut self, threads: &Threads, rate: f32, steps: u64) {
+    pub(super) fn average(&mut self, threads: &Threads, rate: f32, steps: u64) {
         if let Some(averaged) = &mut self.averaged {
             adam::follow(threads, averaged, &self.parameters, rate.max(1.0 / steps as f32));
         }

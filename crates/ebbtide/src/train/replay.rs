@@ -77,7 +77,7 @@ pub struct Drawn {
 
 impl Drawn {
     /// Room for a batch of `count`.
-    pub fn with_room(count: usize) -> Self {
+    pub(super) fn with_room(count: usize) -> Self {
         Self {
             log_density: Vec::with_capacity(count),
             importance: Vec::with_capacity(count),
@@ -138,12 +138,12 @@ impl Replay {
     }
 
     /// How many trajectories it holds.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.log_density.len()
     }
 
     /// Whether it holds none.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.log_density.is_empty()
     }
 

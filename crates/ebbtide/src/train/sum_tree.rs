@@ -24,17 +24,17 @@ impl SumTree {
     }
 
     /// The number of places.
-    pub fn places(&self) -> usize {
+    pub(super) fn places(&self) -> usize {
         self.places
     }
 
     /// The weight of a place.
-    pub fn get(&self, place: usize) -> f64 {
+    pub(super) fn get(&self, place: usize) -> f64 {
         self.sums[self.leaves() + place]
     }
 
     /// The weights of all places: what the tree is a function of.
-    pub fn weights(&self) -> &[f64] {
+    pub(super) fn weights(&self) -> &[f64] {
         &self.sums[self.leaves()..][..self.places]
     }
 
@@ -57,7 +57,7 @@ impl SumTree {
     }
 
     /// The smallest weight of a place that is not empty, or +∞.
-    pub fn smallest(&self) -> f64 {
+    pub(super) fn smallest(&self) -> f64 {
         self.smallest[1]
     }
 

@@ -9,12 +9,15 @@ mod simulate;
 mod threads;
 mod tile;
 
-pub use lanes::{Desk, Lane, Lanes};
+pub use lanes::Lanes;
+pub(crate) use lanes::{Desk, Lane};
 pub use model::Model;
 pub use multipliers::Multipliers;
-pub use prelude::{Network, Prelude, PreludeDescent};
+pub(crate) use prelude::PreludeDescent;
+pub use prelude::{Network, Prelude};
 pub use sampler::{LogProbs, Sampler, SamplerError};
-pub use simulate::{Noise, draw_noise, log_probs, simulate_backward, simulate_forward};
+pub(crate) use simulate::simulate_backward;
+pub use simulate::{Noise, draw_noise, log_probs, simulate_forward};
 pub(crate) use threads::{PIECES, piece};
 pub use threads::{Threads, ThreadsError};
 pub use tile::{Tile, Wanted};
@@ -59,7 +62,7 @@ impl Trajectories {
     }
 
     /// Changes the number of paths, keeping those that stay.
-    pub fn resize(&mut self, count: usize) {
+    fn resize(&mut self, count: usize) {
         self.states.resize(count * self.path_len(), 0.0);
     }
 
@@ -102,7 +105,7 @@ impl Trajectories {
     }
 
     /// Sets the end points x_T from `ends`, `[path][coordinate]`.
-    pub fn set_ends(&mut self, ends: &[f32]) {
+    pub(crate) fn set_ends(&mut self, ends: &[f32]) {
         let (length, dim) = (self.path_len(), self.dim);
         for (path, end) in self.states.chunks_exact_mut(length).zip(ends.chunks_exact(dim)) {
             path[length - dim..].copy_from_slice(end);

@@ -117,7 +117,7 @@ impl Differentiator {
     }
 
     /// The sum of the last gradients of all losses there are, over all parameters.
-    pub fn summed_gradient(&mut self, losses: &Losses) -> &[f32] {
+    pub(super) fn summed_gradient(&mut self, losses: &Losses) -> &[f32] {
         let layout = &self.model.layout;
         self.sum.clear();
         self.sum.resize(layout.parameters(), 0.0);
@@ -133,13 +133,13 @@ impl Differentiator {
     }
 
     /// δ of each trajectory in the last batch that had a second-moment generation loss.
-    pub fn residuals(&self) -> impl Iterator<Item = f64> {
+    pub(super) fn residuals(&self) -> impl Iterator<Item = f64> {
         self.outcomes.iter().map(|outcome| outcome.residual)
     }
 
     /// The worst trajectory of the last batch: the first whose loss is not finite, or else the first with the
     /// largest.
-    pub fn worst(&self) -> Option<usize> {
+    pub(super) fn worst(&self) -> Option<usize> {
         let size = |outcome: &Outcome| {
             let loss = outcome.generation_loss.abs() + outcome.destruction_loss.abs();
             if loss.is_finite() { loss } else { f64::INFINITY }

@@ -141,18 +141,13 @@ impl Tile {
     }
 
     /// The most trajectories that fit when only one time is looked at.
-    pub fn capacity(&self) -> usize {
+    pub(crate) fn capacity(&self) -> usize {
         self.capacity
     }
 
     /// The number of trajectories in the tile.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.count
-    }
-
-    /// Whether the tile holds no trajectory.
-    pub fn is_empty(&self) -> bool {
-        self.count == 0
     }
 
     /// Lends the simulation's buffers, so that the tile can be asked meanwhile.
@@ -269,7 +264,14 @@ impl Tile {
     }
 
     /// Raw outputs of one head for `states` (`[coordinate][row]`), all at one time, into the head's buffer.
-    pub fn ask(&mut self, model: &Model, network: Network, process: Process, time: usize, states: &[f32]) {
+    pub(crate) fn ask(
+        &mut self,
+        model: &Model,
+        network: Network,
+        process: Process,
+        time: usize,
+        states: &[f32],
+    ) {
         let Some(head) = model.layout.head(process) else { return };
         let each = states.len() / model.dim();
         let blocks = RowBlocks { first_time: time, times: 1, each };
