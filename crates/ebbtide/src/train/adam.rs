@@ -14,6 +14,21 @@ const DUST: f32 = 1e-30;
 /// The moments of Adam, and how many steps made them.
 ///
 /// Weight decay is added to the gradient before the moments see it.
+///
+/// ```
+/// use ebbtide::train::Adam;
+/// use ebbtide::trajectory::Threads;
+///
+/// // Down to the bottom of |x − 3|² / 2. The first step has the size of the rate, however steep it is.
+/// let (mut adam, mut x, threads) = (Adam::new(2), [1.0_f32, -2.0], Threads::new(1)?);
+/// for step in 0..1000 {
+///     let gradient = x.map(|x| x - 3.0);
+///     adam.step(&threads, &mut x, &gradient, 1.0, 0.1, 0.0);
+///     assert!(step > 0 || (x[0] - 1.1).abs() + (x[1] + 1.9).abs() < 1e-5);
+/// }
+/// assert!(x.iter().all(|x| (x - 3.0).abs() < 1e-2));
+/// # Ok::<(), ebbtide::trajectory::ThreadsError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Adam {
     first: Vec<f32>,
