@@ -14,6 +14,21 @@ const DUST: f32 = 1e-30;
 /// The moments of Adam, and how many steps made them.
 ///
 /// Weight decay is added to the gradient before the moments see it.
+///
+/// ```
+/// use ebbtide::train::Adam;
+/// use ebbtide::trajectory::Threads;
+///
+/// // Down to the bottom of |x − 3|² / 2. The first step has the size of the rate, however steep it is.
+/// let (mut adam, mut x, threads) = (Adam::new(2), [1.0_f32, -2.0], Threads::new(1)?);
+/// for step in 0..1000 {
+///     let gradient = x.map(|x| x - 3.0);
+///     adam.step(&threads, &mut x, &gradient, 1.0, 0.1, 0.0);
+///     assert!(step > 0 || (x[0] - 1.1).abs() + (x[1] + 1.9).abs() < 1e-5);
+/// }
+/// assert!(x.iter().all(|x| (x - 3.0).abs() < 1e-2));
+/// # Ok::<(), ebbtide::trajectory::ThreadsError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Adam {
     first: Vec<f32>,
@@ -25,16 +40,6 @@ impl Adam {
     /// For `length` parameters.
     pub fn new(length: usize) -> Self {
         Self { first: vec![0.0; length], second: vec![0.0; length], steps: 0 }
-    }
-
-    /// How many parameters it looks after.
-    pub fn len(&self) -> usize {
-        self.first.len()
-    }
-
-    /// Whether it looks after none.
-    pub fn is_empty(&self) -> bool {
-        self.first.is_empty()
     }
 
     /// Adds its arrays to those of a state: first moment, second moment, steps, by these names.
@@ -123,12 +128,12 @@ impl Vectorised for Update<'_> {
 }
 
 /// The factor that brings a gradient of this norm down to `limit`, or 1.
-pub fn clip_scale(norm: f64, limit: f64) -> f32 {
+pub(super) fn clip_scale(norm: f64, limit: f64) -> f32 {
     if norm > limit { (limit / norm) as f32 } else { 1.0 }
 }
 
 /// The Euclidean norm, summed in double precision.
-pub fn norm(threads: &Threads, gradient: &[f32]) -> f64 {
+pub(super) fn norm(threads: &Threads, gradient: &[f32]) -> f64 {
     let mut sums = [0.0; PIECES];
     let pieces = gradient.chunks(piece(gradient.len())).zip(&mut sums);
     threads.share(pieces, |(gradient, sum)| *sum = dispatch(SumOfSquares(gradient)));

@@ -32,6 +32,22 @@ pub enum Recall {
 ///
 /// The order is kept by merging, not by sorting the whole: points come in large batches, and a merge is
 /// one pass.
+///
+/// ```
+/// use ebbtide::stream::{Address, Purpose};
+/// use ebbtide::train::{Archive, Keep, Recall};
+///
+/// let mut stream = Address::new(0, Purpose::Recall, 0).stream(0);
+/// let mut archive = Archive::new(3, 1);
+/// archive.insert(&[7.0, 8.0, 9.0, 10.0], &[-1.0, -2.0, -3.0, -4.0], Keep::Newest, &mut stream);
+///
+/// // The first had to go. The best of the others has 1/0.03 of 1/0.03 + 1/1.03 + 1/2.03, which is 96 %.
+/// let mut how_often = |recall| {
+///     (0..1000).filter(|_| archive.draw(recall, &mut stream) == (&[8.0][..], -2.0)).count()
+/// };
+/// assert!((930..990).contains(&how_often(Recall::Ranked)));
+/// assert!((270..400).contains(&how_often(Recall::Even)));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Archive {
     dim: usize,
@@ -97,12 +113,12 @@ impl Archive {
     }
 
     /// How many points it holds.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.log_density.len()
     }
 
     /// Whether it holds none.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.log_density.is_empty()
     }
 

@@ -14,6 +14,15 @@ pub enum Array {
 }
 
 /// An array to be written: borrowed where it stands, since it may be as large as a training.
+///
+/// ```
+/// use ebbtide::train::{Array, ArrayRef};
+///
+/// let (weights, iteration) = (ArrayRef::F32(&[0.5, -1.0]), ArrayRef::U64(7));
+/// assert_eq!((weights.len(), iteration.len()), (2, 1));
+/// assert!(ArrayRef::F64(&[]).is_empty());
+/// assert_eq!(Array::from(iteration), Array::U64(vec![7]));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ArrayRef<'a> {
     /// Single precision.
@@ -66,6 +75,16 @@ const F64: &str = "f64";
 const U64: &str = "u64";
 
 /// Why arrays are no state.
+///
+/// ```
+/// use std::collections::BTreeMap;
+///
+/// use ebbtide::train::{Array, State, StateError};
+///
+/// let arrays = BTreeMap::from([("iteration".to_owned(), Array::F32(vec![7.0]))]);
+/// let error = State::from_arrays(arrays).expect_err("iterations are whole numbers");
+/// assert_eq!(error, StateError::Type { name: "iteration", expected: "u64", found: "f32" });
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StateError {

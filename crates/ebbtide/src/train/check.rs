@@ -10,6 +10,18 @@ use crate::target::Target;
 use crate::trajectory::Lanes;
 
 /// What is wrong with a configuration.
+///
+/// ```
+/// use ebbtide::objective::Method;
+/// use ebbtide::target::NamedTarget;
+/// use ebbtide::train::{Config, ConfigError};
+///
+/// let config = Config { target_network: Some(1.5), ..Config::new(Method::TbTb, 5) };
+/// match config.validate(NamedTarget::EasyFunnel.build().into()) {
+///     Err(ConfigError::Range { setting, value, .. }) => assert_eq!((setting, value), ("target-network", 1.5)),
+///     other => panic!("{other:?}"),
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {

@@ -16,6 +16,30 @@ use crate::target::Target;
 use crate::trajectory::Model;
 
 /// A training as asked for. [`Config::validate`] turns it into one that can be run.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use ebbtide::{objective::Method, target::{Formula, Target}, trajectory::Threads};
+/// use ebbtide::train::{Arrangement, Config, CorrectionReference, Keep, LocalSearch, NetworkOptions};
+/// use ebbtide::train::{Optimisation, Recall, ReplayOptions, Trainer};
+///
+/// let mut config = Config::new(Method::TbTb, 3);
+/// (config.iterations, config.batch) = (20, 16);
+/// config.network = NetworkOptions { width: 16, depth: 1, ..config.network };
+/// config.optimisation = Optimisation { arrangement: Arrangement::Single, clip: 10.0, ..config.optimisation };
+/// config.replay = ReplayOptions { capacity: 100, reference: CorrectionReference::Batch, ..config.replay };
+/// let usual = LocalSearch { every: 5, steps: 8, burn_in: 4, capacity: 100, ..LocalSearch::default() };
+/// config.local_search = Some(LocalSearch { keep: Keep::Sample, recall: Recall::Even, ..usual });
+///
+/// let wells: Arc<dyn Target> = Arc::new(Formula::new("-(x0^2 - 4)^2", 1, &[])?);
+/// let mut trainer = Trainer::new(config.validate(wells)?, &Threads::new(1)?);
+/// while !trainer.is_finished() {
+///     trainer.step()?;
+/// }
+/// // A batch in each iteration, and in every fifth a search from it: the starts, and 8 steps of each chain.
+/// assert_eq!(trainer.state().evaluations(), 20 * 16 + 4 * 16 * (1 + 8));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// How many iterations.
@@ -61,6 +85,23 @@ pub struct Config {
 }
 
 /// The network's size.
+///
+/// ```
+/// use ebbtide::network::Backbone;
+/// use ebbtide::objective::Method;
+/// use ebbtide::target::NamedTarget;
+/// use ebbtide::train::{Config, NetworkOptions};
+///
+/// let mut config = Config::new(Method::TbTb, 5);
+/// config.network = NetworkOptions { width: 32, depth: 3, backbone: Backbone::Separate, scale: 1.0 };
+/// let valid = config.validate(NamedTarget::Gmm25.build().into())?;
+/// // Both processes have a backbone of their own, whose third and last layer is 32 × 32.
+/// for name in ["generation.backbone.2.weight", "destruction.backbone.2.weight"] {
+///     let (_, weight) = valid.model().layout.tensors().find(|(each, _)| *each == name).expect(name);
+///     assert_eq!((weight.inputs, weight.outputs), (32, 32));
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NetworkOptions {
     /// Features of each layer.
@@ -74,6 +115,21 @@ pub struct NetworkOptions {
 }
 
 /// Which trajectories trajectory likelihood looks at: those of the current generation process, more or less.
+///
+/// ```
+/// use ebbtide::objective::Method;
+/// use ebbtide::target::NamedTarget;
+/// use ebbtide::train::{Arrangement, Config, LikelihoodSource};
+///
+/// let target = NamedTarget::Gmm25.build();
+/// let mut config = Config { local_search: None, ..Config::new(Method::TbTlm, 5) };
+/// config.optimisation.arrangement = Arrangement::Single;
+/// // One optimiser for both losses would also move what a replayed batch has no loss for.
+/// config.likelihood_source = LikelihoodSource::Fresh;
+/// assert_eq!(config.check(&*target).len(), 1);
+/// config.likelihood_source = LikelihoodSource::Generated;
+/// assert_eq!(config.check(&*target), []);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LikelihoodSource {
     /// The fresh batch of each iteration.
@@ -92,6 +148,25 @@ pub enum BoundSchedule {
 }
 
 /// What one iteration consists of.
+///
+/// ```
+/// # use ebbtide::{objective::Method, target::NamedTarget, trajectory::Threads};
+/// use ebbtide::train::{Config, LocalSearch, Schedule, Trainer};
+///
+/// let search = LocalSearch { steps: 4, burn_in: 2, capacity: 100, ..LocalSearch::default() };
+/// for (schedule, batches) in [(Schedule::Every, 4), (Schedule::Alternating, 2)] {
+///     let mut config = Config { batch: 16, schedule, ..Config::new(Method::TbTb, 2) };
+///     config.local_search = Some(search);
+///     let valid = config.validate(NamedTarget::Gmm25.build().into())?;
+///     let mut trainer = Trainer::new(valid, &Threads::new(1)?);
+///     for _ in 0..4 {
+///         trainer.step()?;
+///     }
+///     // Fresh batches, and the starts and steps of the search that the first of them is followed by.
+///     assert_eq!(trainer.state().evaluations(), 16 * batches + 16 * (1 + 4));
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Schedule {
     /// An exploratory update, the replayed ones, and one on destroyed paths, each time.
@@ -101,6 +176,26 @@ pub enum Schedule {
 }
 
 /// A configuration that has been checked against a target, and that target. Only such a one can be trained.
+///
+/// ```
+/// use ebbtide::objective::Method;
+/// use ebbtide::process::Corrections;
+/// use ebbtide::target::NamedTarget;
+/// use ebbtide::train::{BoundSchedule, Config, ValidConfig};
+///
+/// let config = Config { destruction_bound: BoundSchedule::Rising, ..Config::new(Method::TbTb, 5) };
+/// let valid: ValidConfig = config.validate(NamedTarget::Manywell.build().into())?;
+/// assert_eq!((valid.config(), valid.model().dim()), (&config, valid.target().dim()));
+///
+/// // C₂, which is 0.9 in the end, has gone half of its way after half of the iterations.
+/// match valid.model_at(config.iterations / 2).destruction.corrections {
+///     Corrections::Learned { bound, .. } => assert!((bound - 0.45).abs() < 1e-6),
+///     Corrections::Fixed => unreachable!("both processes are learned"),
+/// }
+/// // Each thread has a workspace of its own.
+/// assert!(valid.memory(2) > valid.memory(1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct ValidConfig {
     config: Config,

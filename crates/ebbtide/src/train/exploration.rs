@@ -3,6 +3,29 @@
 use crate::process::TimeGrid;
 
 /// Noise added to each generation step, fading over training. Log-probabilities never count it.
+///
+/// ```
+/// # use ebbtide::{objective::Method, target::NamedTarget, trajectory::Threads};
+/// use ebbtide::train::{Array, Config, Exploration, ExplorationForm, Trainer};
+///
+/// // The only step of the trajectories that one iteration generates, as the replay buffer has them.
+/// let generated = |factor| {
+///     let mut config = Config { batch: 8, local_search: None, ..Config::new(Method::TbFixed, 1) };
+///     let form = ExplorationForm::VarianceRate { scale: 100.0 };
+///     config.exploration = Exploration { factor, anneal: 10_000, form };
+///     let valid = config.validate(NamedTarget::Gmm25.build().into())?;
+///     let mut trainer = Trainer::new(valid, &Threads::new(1)?);
+///     trainer.step()?;
+///     let paths = trainer.state().arrays().into_iter().find(|(name, _)| *name == "replay.paths");
+///     Ok::<_, Box<dyn std::error::Error>>(paths.map(|(_, paths)| Array::from(paths)))
+/// };
+/// let (Some(Array::F32(plain)), Some(Array::F32(explored))) = (generated(0.0)?, generated(0.3)?) else {
+///     panic!("paths are in single precision")
+/// };
+/// // To σ² Δ = 1, e = 0.3 adds 0.3² · 100: the same noise goes √10 times as far.
+/// assert!(plain.iter().zip(&explored).all(|(x, y)| (y - 10.0_f32.sqrt() * x).abs() < 1e-4));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Exploration {
     /// The factor e at the first iteration; 0 turns exploration off.
@@ -28,12 +51,12 @@ pub enum ExplorationForm {
 
 impl Exploration {
     /// The paper's way, with this factor.
-    pub fn new(factor: f64) -> Self {
+    pub(super) fn new(factor: f64) -> Self {
         Self { factor, anneal: 10_000, form: ExplorationForm::VarianceRate { scale: 100.0 } }
     }
 
     /// Writes the variance that each step gets in an iteration.
-    pub fn added_variance(&self, iteration: u64, grid: &TimeGrid, out: &mut Vec<f32>) {
+    pub(super) fn added_variance(&self, iteration: u64, grid: &TimeGrid, out: &mut Vec<f32>) {
         let left =
             if self.anneal == 0 { 0.0 } else { (1.0 - iteration as f64 / self.anneal as f64).max(0.0) };
         let factor = self.factor * left;

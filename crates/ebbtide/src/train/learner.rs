@@ -75,6 +75,41 @@ pub struct Copies {
 }
 
 /// The learned part of a training state.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use ebbtide::{objective::{Method, OffPolicy}, target::{Formula, Target}, trajectory::{Threads, Trajectories}};
+/// # use ebbtide::train::{Batch, Config, Objectives};
+/// use ebbtide::train::{Arrangement, Copies, Differentiator, Learner, Norms, Optimisation};
+///
+/// # let target: Arc<dyn Target> = Arc::new(Formula::new("-x0^2/2", 1, &[])?);
+/// # let model = Config::new(Method::TbFixed, 2).validate(target)?.model().clone();
+/// # let (layout, threads) = (model.layout.clone(), Threads::new(1)?);
+/// # let mut trajectories = Trajectories::new(2, 2, 1);
+/// # trajectories.states_mut().copy_from_slice(&[0.5, 1.0, -0.2, 3.0]);
+/// # let batch = Batch { trajectories: &trajectories, log_density: &[-0.5, -4.5], importance: None };
+/// let copies = Copies { lagging: true, averaged: false };
+/// let mut learner = Learner::new(&layout, layout.initialise(0), copies, 3.0, Arrangement::Separate);
+/// let before = learner.parameters().to_vec();
+///
+/// let mut differentiator = Differentiator::new(model, &threads);
+/// # let generation = Some(OffPolicy::TrajectoryBalance);
+/// let objectives = Objectives { generation, destruction: None, log_z: learner.log_z() };
+/// let losses = differentiator.off_policy(learner.weights(), batch, objectives);
+/// let rates = Optimisation { log_z_rate: 0.25, ..Optimisation::default() };
+/// let Norms { generation, destruction } = learner.step(&mut differentiator, &losses, &rates, 1.0, true);
+/// assert!(generation > 0.0 && destruction == 0.0);
+/// // log Ẑ was too high: log Z is 0.92 here. The first step of Adam is as long as the rate.
+/// assert!((learner.log_z() - 2.75).abs() < 1e-4);
+///
+/// // Lagging weights go half of the way at τ = ½. Samples are drawn with the live ones, there being no average.
+/// learner.follow(&threads, 0.5);
+/// let halfway = before.iter().zip(learner.parameters()).map(|(before, now)| 0.5 * (before + now));
+/// let lagging = learner.lagging().expect("it was asked for");
+/// assert!(lagging.iter().zip(halfway).all(|(weight, halfway)| (weight - halfway).abs() < 1e-6));
+/// assert_eq!(learner.sampled(), ("parameters", learner.parameters()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Learner {
     parameters: Vec<f32>,
@@ -280,7 +315,7 @@ impl Learner {
     }
 
     /// Lets the average follow, `steps` iterations after it began: by a share ρ, or more at first, when it is the mean of all so far.
-    pub fn average(&mut self, threads: &Threads, rate: f32, steps: u64) {
+    pub(super) fn average(&mut self, threads: &Threads, rate: f32, steps: u64) {
         if let Some(averaged) = &mut self.averaged {
             adam::follow(threads, averaged, &self.parameters, rate.max(1.0 / steps as f32));
         }

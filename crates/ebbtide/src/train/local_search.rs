@@ -6,6 +6,26 @@ use crate::stream::{Address, Stream};
 use crate::target::{Differentiable, NOWHERE, TargetError, check_log_density};
 
 /// How and when local search runs.
+///
+/// ```
+/// use ebbtide::stream::{Address, Purpose};
+/// use ebbtide::target::{Formula, Target};
+/// use ebbtide::train::{Chains, Finds, LocalSearch};
+///
+/// let bell = Formula::new("-x0^2/2", 1, &[])?;
+/// let gradient = bell.differentiable().expect("formulas have one");
+/// let search = LocalSearch { steps: 200, burn_in: 150, ..LocalSearch::default() };
+/// let mut chains: Chains = search.chains(20, 1);
+/// search.run(gradient, 1, &[8.0; 20], Address::new(0, Purpose::LocalSearch, 0), &mut chains)?;
+///
+/// // From far out in the tail, all chains have come home by the end of the burn-in.
+/// let Finds { points, log_density, acceptance, evaluations, .. } = chains.finds();
+/// assert!(points.iter().all(|x| x.abs() < 5.0));
+/// assert!(points.iter().zip(log_density).all(|(&x, log)| (log + 0.5 * f64::from(x).powi(2)).abs() < 1e-9));
+/// assert!(*acceptance > 0.5 && points.len() <= 20 * 50);
+/// assert_eq!(*evaluations, 20 * (1 + 200));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LocalSearch {
     /// Iterations from one search to the next.

@@ -23,7 +23,7 @@ mod sum_tree;
 mod trainer;
 mod usual;
 
-pub use adam::{Adam, clip_scale, norm};
+pub use adam::Adam;
 pub use archive::{Archive, Keep, Recall};
 pub use arrays::{Array, ArrayRef, StateError};
 pub use check::ConfigError;

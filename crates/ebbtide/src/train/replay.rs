@@ -53,6 +53,28 @@ const FLOOR: f64 = 1e-8;
 ///
 /// P(i) ∝ qᵢ with qᵢ = (pᵢ + 1e-8)^α, drawn with replacement; importance weight (qᵢ / min q)^−β, so at most 1, with the
 /// smallest q of the batch or of the buffer. A new trajectory gets the largest priority seen so far.
+///
+/// ```
+/// use ebbtide::stream::{Address, Purpose};
+/// use ebbtide::train::{CorrectionReference, Drawn, Replay, ReplayOptions};
+/// use ebbtide::trajectory::Trajectories;
+///
+/// let reference = CorrectionReference::Buffer;
+/// let options = ReplayOptions { correction_exponent: 1.0, reference, ..ReplayOptions::default() };
+/// let (mut replay, mut paths) = (Replay::new(10, 1), Trajectories::new(2, 1, 1));
+/// paths.states_mut().copy_from_slice(&[7.0, 8.0]);
+/// replay.insert(&paths, &[-0.7, -0.8], &options);
+/// // The first is three times as far from balance: it is drawn three times as often, and counts a third.
+/// replay.refresh(&[0, 1], [3.0, 1.0].into_iter(), &options);
+///
+/// let (mut batch, mut drawn) = (Trajectories::new(100, 1, 1), Drawn::default());
+/// replay.draw(&mut Address::new(0, Purpose::Replay, 0).stream(0), &options, &mut batch, &mut drawn);
+/// for (i, &place) in drawn.places.iter().enumerate() {
+///     assert_eq!((batch.path(i), drawn.log_density[i]), (paths.path(place), [-0.7, -0.8][place]));
+///     assert!((drawn.importance[i] - [1.0 / 3.0, 1.0][place]).abs() < 1e-6);
+/// }
+/// assert!((60..90).contains(&drawn.places.iter().filter(|&&place| place == 0).count()));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Replay {
     path_len: usize,
@@ -77,7 +99,7 @@ pub struct Drawn {
 
 impl Drawn {
     /// Room for a batch of `count`.
-    pub fn with_room(count: usize) -> Self {
+    pub(super) fn with_room(count: usize) -> Self {
         Self {
             log_density: Vec::with_capacity(count),
             importance: Vec::with_capacity(count),
@@ -138,12 +160,12 @@ impl Replay {
     }
 
     /// How many trajectories it holds.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.log_density.len()
     }
 
     /// Whether it holds none.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.log_density.is_empty()
     }
 

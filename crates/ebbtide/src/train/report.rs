@@ -3,6 +3,21 @@
 use crate::target::TargetError;
 
 /// What one iteration did.
+///
+/// ```
+/// # use ebbtide::{objective::Method, target::NamedTarget, train::{Config, Trainer}, trajectory::Threads};
+/// use ebbtide::train::Report;
+///
+/// # let config = Config { batch: 16, local_search: None, ..Config::new(Method::TbTb, 2) };
+/// # let valid = config.validate(NamedTarget::Gmm25.build().into())?;
+/// # let mut trainer = Trainer::new(valid, &Threads::new(1)?);
+/// let Report { iteration, evaluations, generation_loss, destruction_loss, .. } = trainer.step()?;
+/// assert_eq!((iteration, evaluations), (1, 16));
+/// // At first the lagging network is the live one: balance has one loss for both processes.
+/// let (generation, destruction) = generation_loss.zip(destruction_loss).expect("both are learned");
+/// assert!((generation - destruction).abs() < 1e-6 * generation);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Report {
     /// The iteration, counted from 1.
@@ -24,6 +39,25 @@ pub struct Report {
 }
 
 /// Why an iteration could not be completed.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use ebbtide::{objective::Method, target::{Target, TargetError}, train::{Config, Trainer}, trajectory::Threads};
+/// use ebbtide::target::Formula;
+/// use ebbtide::train::TrainError;
+///
+/// let target: Arc<dyn Target> = Arc::new(Formula::new("log(x0) - x0", 1, &[])?);
+/// let valid = Config::new(Method::TbTb, 2).validate(target)?;
+/// let mut trainer = Trainer::new(valid, &Threads::new(1)?);
+/// match trainer.step() {
+///     // There is no logarithm left of 0. A log density of minus infinity is the way to say that nothing is there.
+///     Err(TrainError::Target { iteration: 1, source: TargetError::Impossible { value, point, .. } }) => {
+///         assert!(value.is_nan() && point[0] < 0.0);
+///     }
+///     other => panic!("{other:?}"),
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TrainError {

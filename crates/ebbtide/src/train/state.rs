@@ -9,6 +9,23 @@ use super::learner::{Copies, Learner};
 use super::replay::Replay;
 
 /// All that a training is at some moment. Saved and restored whole, it goes on as if nothing had happened.
+///
+/// ```
+/// # use ebbtide::{objective::Method, target::NamedTarget, trajectory::Threads};
+/// use ebbtide::train::{Config, LocalSearch, State, Trainer};
+///
+/// let search = LocalSearch { steps: 4, burn_in: 2, capacity: 100, ..LocalSearch::default() };
+/// let config = Config { batch: 16, local_search: Some(search), ..Config::new(Method::TbTb, 2) };
+/// let valid = config.validate(NamedTarget::Gmm25.build().into())?;
+/// let mut trainer = Trainer::new(valid, &Threads::new(1)?);
+/// trainer.step()?;
+///
+/// let state: &State = trainer.state();
+/// assert_eq!((state.iteration(), state.evaluations()), (1, 16 + 16 * (1 + 4)));
+/// assert!(state.archived() <= 16 * 2, "two steps of each chain may be kept");
+/// assert_eq!(state.learner().parameters().len(), trainer.model().layout.parameters());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct State {
     pub(super) iteration: u64,

@@ -4,6 +4,17 @@
 ///
 /// Every inner node is computed from its two children alone, so the tree is a function of its leaves,
 /// whatever order they were set in.
+///
+/// ```
+/// use ebbtide::train::SumTree;
+///
+/// let mut tree = SumTree::new(3);
+/// tree.set(0, 1.0);
+/// tree.set(2, 3.0);
+/// assert_eq!(tree.total(), 4.0);
+/// // A quarter of the mass is in the first place, and the rest in the last.
+/// assert_eq!([0.0, 0.9, 1.0, 3.9].map(|mass| tree.find(mass)), [0, 0, 2, 2]);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct SumTree {
     places: usize,
@@ -24,17 +35,17 @@ impl SumTree {
     }
 
     /// The number of places.
-    pub fn places(&self) -> usize {
+    pub(super) fn places(&self) -> usize {
         self.places
     }
 
     /// The weight of a place.
-    pub fn get(&self, place: usize) -> f64 {
+    pub(super) fn get(&self, place: usize) -> f64 {
         self.sums[self.leaves() + place]
     }
 
     /// The weights of all places: what the tree is a function of.
-    pub fn weights(&self) -> &[f64] {
+    pub(super) fn weights(&self) -> &[f64] {
         &self.sums[self.leaves()..][..self.places]
     }
 
@@ -57,7 +68,7 @@ impl SumTree {
     }
 
     /// The smallest weight of a place that is not empty, or +∞.
-    pub fn smallest(&self) -> f64 {
+    pub(super) fn smallest(&self) -> f64 {
         self.smallest[1]
     }
 

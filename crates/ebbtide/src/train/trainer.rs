@@ -63,6 +63,29 @@ impl Trainer {
     }
 
     /// A training taken up where `state` was saved.
+    ///
+    /// ```
+    /// # use ebbtide::{objective::Method, target::NamedTarget, trajectory::Threads};
+    /// use ebbtide::train::{Config, RestoreError, Trainer};
+    ///
+    /// let config = Config { iterations: 4, batch: 16, local_search: None, ..Config::new(Method::TbTb, 2) };
+    /// let valid = config.validate(NamedTarget::Gmm25.build().into())?;
+    /// # let threads = Threads::new(1)?;
+    /// let mut trainer = Trainer::new(valid.clone(), &threads);
+    /// trainer.step()?;
+    /// assert!(trainer.is_sound());
+    /// let saved = trainer.state().clone();
+    /// let mut restored = Trainer::restore(valid, &threads, saved.clone())?;
+    /// while !trainer.is_finished() {
+    ///     assert_eq!(trainer.step()?, restored.step()?);
+    /// }
+    /// assert!(trainer.state() == restored.state() && trainer.model() == restored.model());
+    /// assert_eq!(trainer.sampler().sample(3, 0), restored.sampler().sample(3, 0));
+    ///
+    /// let other = Config::new(Method::TbFixed, 2).validate(NamedTarget::Gmm25.build().into())?;
+    /// assert_eq!(Trainer::restore(other, &threads, saved).err(), Some(RestoreError::Mismatch));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn restore(config: ValidConfig, threads: &Threads, state: State) -> Result<Self, RestoreError> {
         if !state.is_sound(&config) {
             return Err(RestoreError::Mismatch);

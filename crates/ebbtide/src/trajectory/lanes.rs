@@ -6,17 +6,17 @@ use super::{Model, Threads, Tile};
 use crate::network::Sink;
 
 /// What one lane has gathered.
-pub struct Lane {
+pub(crate) struct Lane {
     /// Gradient of the generation loss.
-    pub generation: Sink,
+    pub(crate) generation: Sink,
     /// Gradient of the destruction loss.
-    pub destruction: Sink,
+    pub(crate) destruction: Sink,
 }
 
 /// Where a thread works, for one lane after the other: what it needs there stays in its cache.
-pub struct Desk {
+pub(crate) struct Desk {
     /// Workspace.
-    pub tile: Tile,
+    pub(crate) tile: Tile,
     /// Log-probabilities of the tile's trajectories.
     pub(crate) logs: TileLogs,
     /// What the objectives answer for them.
@@ -48,11 +48,11 @@ pub struct Lanes {
 
 impl Lanes {
     /// Makes room for the model's lanes.
-    pub fn new(model: &Model, threads: &Threads) -> Self {
+    pub(crate) fn new(model: &Model, threads: &Threads) -> Self {
         Self::with_sinks(model, threads, true)
     }
 
-    /// As [`Lanes::new`], without room for gradients.
+    /// Makes room for the model's lanes, but none for gradients.
     pub fn for_simulation(model: &Model, threads: &Threads) -> Self {
         Self::with_sinks(model, threads, false)
     }
@@ -103,17 +103,17 @@ impl Lanes {
     }
 
     /// Trajectories of each lane's share of a batch: whole tiles, but for the last.
-    pub fn share(&self, count: usize) -> usize {
+    pub(crate) fn share(&self, count: usize) -> usize {
         count.div_ceil(self.lanes.len()).next_multiple_of(self.tile).max(self.tile)
     }
 
     /// Trajectories of a tile.
-    pub fn tile(&self) -> usize {
+    pub(crate) fn tile(&self) -> usize {
         self.tile
     }
 
     /// Runs `work` for each lane with the lane's own item, on all threads. Lanes beyond the items rest.
-    pub fn run<Item: Send>(
+    pub(crate) fn run<Item: Send>(
         &mut self,
         items: impl Iterator<Item = Item>,
         work: impl Fn(&mut Desk, &mut Lane, Item) + Sync,
@@ -133,12 +133,12 @@ impl Lanes {
     }
 
     /// The threads.
-    pub fn threads(&self) -> &Threads {
+    pub(crate) fn threads(&self) -> &Threads {
         &self.threads
     }
 
     /// All lanes, for the caller to clear and to add up.
-    pub fn all(&mut self) -> &mut [Lane] {
+    pub(crate) fn all(&mut self) -> &mut [Lane] {
         &mut self.lanes
     }
 }

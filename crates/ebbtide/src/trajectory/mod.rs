@@ -1,4 +1,40 @@
 //! Trajectories: batches of paths from the origin to a sample, simulated in either direction.
+//!
+//! A [`Sampler`] is all that most need. Underneath, noise is drawn first and then made into paths:
+//!
+//! ```
+//! use ebbtide::network::{Backbone, Direction};
+//! use ebbtide::process::{Corrections, Destruction, Generation, GenerationVariance, Grid, TimeGrid};
+//! use ebbtide::stream::{Address, Purpose};
+//! use ebbtide::trajectory::{Lanes, Model, Network, Noise, Prelude, Threads, Trajectories};
+//! use ebbtide::trajectory::{draw_noise, log_probs, simulate_forward};
+//!
+//! let generation = Generation { variance: GenerationVariance::Fixed, sigma_squared: 4.0, drift_bound: 1e4 };
+//! let destruction = Destruction { corrections: Corrections::Fixed, sigma_squared: 4.0 };
+//! let grid = TimeGrid::new(&Grid::Uniform(2))?;
+//! let model = Model::new(1, grid, generation, destruction, 8, 1, Backbone::Shared);
+//! let parameters = model.layout.initialise(0);
+//! let mut prelude = Prelude::new(&model);
+//! prelude.forward(&model, &parameters, Direction::Up);
+//! let network = Network { parameters: &parameters, prelude: &prelude };
+//!
+//! let mut lanes = Lanes::for_simulation(&model, &Threads::new(1)?);
+//! let (mut noise, mut paths) = (Noise::new(), Trajectories::new(3, model.steps(), model.dim()));
+//! draw_noise(&mut lanes, &model, Address::new(0, Purpose::Sample, 0), 0..3, &mut noise);
+//! simulate_forward(&mut lanes, &model, network, &noise, &[], &mut paths);
+//! let (mut log_generation, mut log_destruction) = (Vec::new(), Vec::new());
+//! log_probs(&mut lanes, &model, network, &paths, &mut log_generation, &mut log_destruction);
+//!
+//! for (i, noise) in noise.chunks(2).enumerate() {
+//!     // Before it has learned anything this is Brownian motion: a step adds √(σ² Δ) ξ = √2 ξ.
+//!     let end = paths.path(i)[1];
+//!     assert!((end - 2.0_f32.sqrt() * (noise[0] + noise[1])).abs() < 1e-5);
+//!     // Its reversal is exact, so that all that is left of both is the density of the end, N(0, 4).
+//!     let log_normal = -0.5 * (f64::from(end).powi(2) / 4.0 + (4.0 * std::f64::consts::TAU).ln());
+//!     assert!((log_generation[i] - log_destruction[i] - log_normal).abs() < 1e-5);
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod lanes;
 mod model;
@@ -9,17 +45,37 @@ mod simulate;
 mod threads;
 mod tile;
 
-pub use lanes::{Desk, Lane, Lanes};
+pub use lanes::Lanes;
+pub(crate) use lanes::{Desk, Lane};
 pub use model::Model;
 pub use multipliers::Multipliers;
-pub use prelude::{Network, Prelude, PreludeDescent};
+pub(crate) use prelude::PreludeDescent;
+pub use prelude::{Network, Prelude};
 pub use sampler::{LogProbs, Sampler, SamplerError};
-pub use simulate::{Noise, draw_noise, log_probs, simulate_backward, simulate_forward};
+pub(crate) use simulate::simulate_backward;
+pub use simulate::{Noise, draw_noise, log_probs, simulate_forward};
 pub(crate) use threads::{PIECES, piece};
 pub use threads::{Threads, ThreadsError};
 pub use tile::{Tile, Wanted};
 
 /// A batch of paths x_1 … x_T. All begin at x_0 = 0, which is not stored.
+///
+/// ```
+/// use ebbtide::trajectory::Trajectories;
+///
+/// let mut paths = Trajectories::new(2, 3, 1);
+/// paths.path_mut(0).copy_from_slice(&[1.0, 2.0, 3.0]);
+/// paths.states_mut()[3..].copy_from_slice(&[-1.0, -2.0, -4.0]);
+/// assert_eq!((paths.len(), paths.steps(), paths.dim(), paths.path_len()), (2, 3, 1, 3));
+/// assert_eq!((paths.states().len(), paths.path(1)), (6, &[-1.0, -2.0, -4.0][..]));
+///
+/// let (mut ends, mut whole) = (Vec::new(), Vec::new());
+/// paths.copy_ends(&mut ends);
+/// assert_eq!(ends, [3.0, -4.0]);
+/// paths.copy_with_origins(&mut whole);
+/// assert_eq!(whole, [0.0, 1.0, 2.0, 3.0, 0.0, -1.0, -2.0, -4.0]);
+/// assert!(Trajectories::new(0, 3, 1).is_empty());
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trajectories {
     dim: usize,
@@ -59,7 +115,7 @@ impl Trajectories {
     }
 
     /// Changes the number of paths, keeping those that stay.
-    pub fn resize(&mut self, count: usize) {
+    fn resize(&mut self, count: usize) {
         self.states.resize(count * self.path_len(), 0.0);
     }
 
@@ -102,7 +158,7 @@ impl Trajectories {
     }
 
     /// Sets the end points x_T from `ends`, `[path][coordinate]`.
-    pub fn set_ends(&mut self, ends: &[f32]) {
+    pub(crate) fn set_ends(&mut self, ends: &[f32]) {
         let (length, dim) = (self.path_len(), self.dim);
         for (path, end) in self.states.chunks_exact_mut(length).zip(ends.chunks_exact(dim)) {
             path[length - dim..].copy_from_slice(end);

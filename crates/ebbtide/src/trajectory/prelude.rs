@@ -29,14 +29,14 @@ pub struct Prelude {
 }
 
 /// Scratch for completing a gradient.
-pub struct PreludeDescent {
+pub(crate) struct PreludeDescent {
     origin: Descent,
     time: TimeDescent,
 }
 
 impl PreludeDescent {
     /// Room for one process of a model.
-    pub fn new(model: &Model) -> Self {
+    pub(crate) fn new(model: &Model) -> Self {
         let shape = model.layout.shape;
         Self {
             origin: Descent::new(shape.width, shape.generation_outputs, 1),
@@ -79,23 +79,23 @@ impl Prelude {
     }
 
     /// The weights, arranged for products.
-    pub fn packed(&self) -> &PackedNetwork {
+    pub(crate) fn packed(&self) -> &PackedNetwork {
         &self.packed
     }
 
     /// The time biases of a trunk.
-    pub fn biases(&self, trunk: usize) -> &[f32] {
+    pub(crate) fn biases(&self, trunk: usize) -> &[f32] {
         self.time[trunk].biases()
     }
 
     /// Raw outputs of the generation head at (x_0, t_0).
-    pub fn origin_raw(&self) -> &[f32] {
+    pub(crate) fn origin_raw(&self) -> &[f32] {
         &self.origin_raw
     }
 
     /// Completes a process's gradient: what came to rest on the origin's outputs and on the time biases goes
     /// down to the parameters behind them.
-    pub fn backward(
+    pub(crate) fn backward(
         &self,
         model: &Model,
         parameters: &[f32],

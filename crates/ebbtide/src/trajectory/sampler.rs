@@ -8,6 +8,38 @@ use crate::network::Direction;
 use crate::stream::{Address, Purpose};
 
 /// A model, its weights and workspaces: draws samples, destroys them again, and weighs trajectories.
+///
+/// ```
+/// use ebbtide::objective::Method;
+/// use ebbtide::stream::{Address, Purpose};
+/// use ebbtide::target::NamedTarget;
+/// use ebbtide::train::Config;
+/// use ebbtide::trajectory::{LogProbs, Multipliers, Sampler, Threads};
+///
+/// let valid = Config::new(Method::TbTb, 3).validate(NamedTarget::Gmm25.build().into())?;
+/// let weights = valid.model().layout.initialise(0);
+/// let mut sampler = Sampler::new(valid.model().clone(), weights, &Threads::new(1)?)?;
+/// assert_eq!(sampler.parameters().len(), sampler.model().layout.parameters());
+///
+/// // Destroyed and not generated, paths have the same ends and other ways to them.
+/// let generated = sampler.generate(5, Address::new(0, Purpose::EvaluateGenerate, 0));
+/// let (mut ends, mut same) = (Vec::new(), Vec::new());
+/// generated.copy_ends(&mut ends);
+/// let destroyed = sampler.destroy(&ends, Address::new(0, Purpose::EvaluateDestroy, 0));
+/// destroyed.copy_ends(&mut same);
+/// assert!(ends == same && generated != destroyed);
+///
+/// // Without training nothing is corrected, and both processes together leave the density of the end, N(0, 1).
+/// let Multipliers { gamma, alpha, beta } = sampler.multipliers(&destroyed);
+/// assert!([gamma, alpha, beta].concat().iter().all(|multiplier| (multiplier - 1.0).abs() < 1e-6));
+/// let LogProbs { generation, destruction } = sampler.log_probs(&destroyed);
+/// for (i, end) in ends.chunks(2).enumerate() {
+///     let square = end.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>();
+///     let log_normal = -0.5 * square - std::f64::consts::TAU.ln();
+///     assert!((generation[i] - destruction[i] - log_normal).abs() < 1e-4);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Sampler {
     model: Model,
     parameters: Vec<f32>,
@@ -26,6 +58,19 @@ pub struct LogProbs {
 }
 
 /// Why weights make no sampler.
+///
+/// ```
+/// # use ebbtide::{objective::Method, target::NamedTarget, train::Config};
+/// use ebbtide::trajectory::{Sampler, SamplerError, Threads};
+///
+/// # let valid = Config::new(Method::TbTb, 3).validate(NamedTarget::Gmm25.build().into())?;
+/// # let (model, threads) = (valid.model().clone(), Threads::new(1)?);
+/// let mut weights = model.layout.initialise(0);
+/// weights[4] = f32::NAN;
+/// let error = Sampler::new(model, weights, &threads).err();
+/// assert_eq!(error, Some(SamplerError::NotFinite { index: 4 }));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SamplerError {

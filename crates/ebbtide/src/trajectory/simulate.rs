@@ -50,7 +50,7 @@ pub fn simulate_forward(
 
 /// Simulates the destruction process from the end points already standing in `trajectories`. The noise of the
 /// last step of each path is not used.
-pub fn simulate_backward(
+pub(crate) fn simulate_backward(
     lanes: &mut Lanes,
     model: &Model,
     network: Network,

@@ -19,6 +19,13 @@ pub struct Threads {
 }
 
 /// The machine gave no threads.
+///
+/// ```
+/// use ebbtide::trajectory::{Threads, ThreadsError};
+///
+/// let error: ThreadsError = Threads::new(5000).err().expect("more than any machine has cores");
+/// assert_eq!(error.to_string(), "could not start 5000 threads: there is no use for more than 1024");
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[error("could not start {threads} threads: {reason}")]
 pub struct ThreadsError {

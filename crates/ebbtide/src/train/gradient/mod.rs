@@ -59,6 +59,38 @@ pub struct Losses {
 }
 
 /// The machinery that differentiates: workspaces made once, for one model.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use ebbtide::{objective::Method, target::{Formula, Target}, train::Config, trajectory::Threads};
+/// use ebbtide::network::Process;
+/// use ebbtide::objective::OffPolicy;
+/// use ebbtide::train::{Batch, Differentiator, Losses, Objectives, Weights};
+/// use ebbtide::trajectory::Trajectories;
+///
+/// # let target: Arc<dyn Target> = Arc::new(Formula::new("-x0^2/2", 1, &[])?);
+/// # let model = Config::new(Method::TbFixed, 2).validate(target)?.model().clone();
+/// let parameters = model.layout.initialise(0);
+/// let mut differentiator = Differentiator::new(model, &Threads::new(1)?);
+/// let mut trajectories = Trajectories::new(2, 2, 1);
+/// trajectories.states_mut().copy_from_slice(&[0.5, 1.0, -0.2, 3.0]);
+/// let batch = Batch { trajectories: &trajectories, log_density: &[-0.5, -4.5], importance: None };
+///
+/// // Without training the ends are N(0, 1), as the target is: the residual of each path is what log Ẑ is wrong by.
+/// let generation = Some(OffPolicy::TrajectoryBalance);
+/// let log_z = 0.5 * std::f64::consts::TAU.ln();
+/// let objectives = Objectives { generation, destruction: None, log_z: log_z + 2.0 };
+/// let weights = Weights { live: &parameters, lagging: None };
+/// let Losses { generation, log_z_gradient, .. } = differentiator.off_policy(weights, batch, objectives);
+/// assert!((generation.expect("it was asked for") - 0.5 * 2.0 * 2.0).abs() < 1e-4);
+/// assert!((log_z_gradient - 2.0).abs() < 1e-4);
+///
+/// // By the bias of the drift, the derivative of log p→ is the end of the path; the loss has mean δ x = 2 · 2.
+/// let layout = &differentiator.model().layout;
+/// let bias = layout.generation.dense.bias.start - layout.owned(Process::Generation).start;
+/// assert!((differentiator.gradient(Process::Generation)[bias] - 4.0).abs() < 1e-4);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Differentiator {
     model: Model,
     lanes: Lanes,
@@ -117,7 +149,7 @@ impl Differentiator {
     }
 
     /// The sum of the last gradients of all losses there are, over all parameters.
-    pub fn summed_gradient(&mut self, losses: &Losses) -> &[f32] {
+    pub(super) fn summed_gradient(&mut self, losses: &Losses) -> &[f32] {
         let layout = &self.model.layout;
         self.sum.clear();
         self.sum.resize(layout.parameters(), 0.0);
@@ -133,13 +165,13 @@ impl Differentiator {
     }
 
     /// δ of each trajectory in the last batch that had a second-moment generation loss.
-    pub fn residuals(&self) -> impl Iterator<Item = f64> {
+    pub(super) fn residuals(&self) -> impl Iterator<Item = f64> {
         self.outcomes.iter().map(|outcome| outcome.residual)
     }
 
     /// The worst trajectory of the last batch: the first whose loss is not finite, or else the first with the
     /// largest.
-    pub fn worst(&self) -> Option<usize> {
+    pub(super) fn worst(&self) -> Option<usize> {
         let size = |outcome: &Outcome| {
             let loss = outcome.generation_loss.abs() + outcome.destruction_loss.abs();
             if loss.is_finite() { loss } else { f64::INFINITY }

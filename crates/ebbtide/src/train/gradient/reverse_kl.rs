@@ -8,6 +8,34 @@ use crate::trajectory::{Network, Noise, Wanted};
 impl Differentiator {
     /// The gradient of the reverse KL divergence of simulated trajectories, through their simulation:
     /// L = mean (log p→ − log p← − log density) / dim. `log_density_gradient` is that of the end points.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use ebbtide::{objective::Method, target::{Formula, Target}, train::Config, trajectory::Threads};
+    /// use ebbtide::train::{Batch, Differentiator, Weights};
+    /// use ebbtide::trajectory::{Network, Noise, Trajectories, simulate_forward};
+    ///
+    /// # let target: Arc<dyn Target> = Arc::new(Formula::new("-x0^2/2", 1, &[])?);
+    /// # let model = Config::new(Method::PisFixed, 2).validate(target)?.model().clone();
+    /// # let parameters = model.layout.initialise(0);
+    /// # let mut differentiator = Differentiator::new(model, &Threads::new(1)?);
+    /// let noise: Noise = vec![0.3, -1.0, 0.8, 0.4];
+    /// let (mut trajectories, mut ends) = (Trajectories::new(2, 2, 1), Vec::new());
+    /// let (lanes, model, prelude) = differentiator.ready(&parameters);
+    /// let network = Network { parameters: &parameters, prelude };
+    /// simulate_forward(lanes, model, network, &noise, &[], &mut trajectories);
+    /// trajectories.copy_ends(&mut ends);
+    ///
+    /// // The target, exp(−x² / 2), is what Brownian motion ends in: no divergence is left, and L = −log Z.
+    /// let log_density: Vec<f64> = ends.iter().map(|&x| -0.5 * f64::from(x).powi(2)).collect();
+    /// let slopes: Vec<f32> = ends.iter().map(|x| -x).collect();
+    /// let batch = Batch { trajectories: &trajectories, log_density: &log_density, importance: None };
+    /// let weights = Weights { live: &parameters, lagging: None };
+    /// let losses = differentiator.reverse_kl(weights, batch, &noise, &slopes);
+    /// let log_z = 0.5 * std::f64::consts::TAU.ln();
+    /// assert!((losses.generation.expect("its only loss") + log_z).abs() < 1e-5);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn reverse_kl(
         &mut self,
         weights: Weights,

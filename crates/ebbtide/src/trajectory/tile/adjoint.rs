@@ -9,7 +9,7 @@ impl Tile {
     /// Adds to `gradient` (`[coordinate][row]`, as the states) the gradient of `weight` Σ log p← with respect to
     /// the states, both directly and through the destruction network. To be called after a forward
     /// pass with slopes that wanted the destruction head alone; its outputs are used up.
-    pub fn destruction_state_gradient(
+    pub(crate) fn destruction_state_gradient(
         &mut self,
         model: &Model,
         prelude: &Prelude,
@@ -59,7 +59,7 @@ impl Tile {
     /// `adjoint` holds the direct gradient of a loss with respect to x_1 … x_T, `[coordinate][row]`; `noise` is
     /// what the simulation used, laid out alike, and `weight` the loss's coefficient of log p→. To be
     /// called after a forward pass with slopes that wanted the generation head alone.
-    pub fn descend_simulation(
+    pub(crate) fn descend_simulation(
         &mut self,
         model: &Model,
         network: Network,

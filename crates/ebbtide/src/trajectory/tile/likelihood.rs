@@ -16,7 +16,7 @@ impl Tile {
     }
 
     /// log p→ of each trajectory.
-    pub fn log_generation(&mut self, model: &Model, network: Network, out: &mut [f64]) {
+    pub(crate) fn log_generation(&mut self, model: &Model, network: Network, out: &mut [f64]) {
         out.fill(0.0);
         let (dim, steps, n) = (model.dim(), model.steps(), self.count);
         let learned = Self::learns_variance(model);
@@ -42,7 +42,7 @@ impl Tile {
     }
 
     /// log p← of each trajectory.
-    pub fn log_destruction(&mut self, model: &Model, out: &mut [f64]) {
+    pub(crate) fn log_destruction(&mut self, model: &Model, out: &mut [f64]) {
         out.fill(0.0);
         let (dim, steps, n) = (model.dim(), model.steps(), self.count);
         for i in 1..steps {

@@ -37,6 +37,42 @@ impl Wanted {
 ///
 /// Kernels run over the trajectories of one coordinate at one time, so what they see is stored `[coordinate][row]` and
 /// `[output][row]`; the network sees `[row][coordinate]` and answers `[row][output]`.
+///
+/// ```
+/// # use ebbtide::{objective::Method, target::{Formula, Target}, train::Config};
+/// use ebbtide::network::{Direction, Process, Sink};
+/// use ebbtide::trajectory::{Network, Prelude, Tile, Wanted};
+///
+/// # let target: std::sync::Arc<dyn Target> = std::sync::Arc::new(Formula::new("-x0^2/2", 1, &[])?);
+/// # let valid = Config::new(Method::TbTb, 2).validate(target)?;
+/// let (model, layout) = (valid.model(), &valid.model().layout);
+/// let parameters = layout.initialise(0);
+/// let mut prelude = Prelude::new(model);
+/// prelude.forward(model, &parameters, Direction::Both);
+/// let network = Network { parameters: &parameters, prelude: &prelude };
+///
+/// // Two trajectories, where there is room for 64.
+/// let (mut tile, weights) = (Tile::new(model), [1.0; 2]);
+/// assert_eq!(Tile::trajectories(model.steps(), layout.shape.width), 64);
+/// tile.load(model, &[0.5, 2.0, -1.0, 1.5]);
+/// tile.forward(model, network, Wanted { generation: true, destruction: true }, true);
+/// let shape = layout.shape;
+/// let sink = || Sink::new(layout.parameters(), model.steps() + 1, shape.width, shape.generation_outputs);
+/// let (mut generation, mut destruction) = (sink(), sink());
+/// generation.begin(layout, Process::Generation);
+/// destruction.begin(layout, Process::Destruction);
+/// tile.pull_generation(model, network, &weights, &mut generation.origin);
+/// tile.pull_destruction(model, &weights);
+/// tile.descend(model, &prelude, Some(&mut generation), Some(&mut destruction));
+///
+/// // While drifts are 0 and σ² is 1, ∂ log p→ / ∂ f is how far a step goes: first 0.5 − 1, then 1.5 + 2.5.
+/// let bias = layout.generation.dense.bias.start;
+/// assert!((generation.origin[0] + 0.5).abs() < 1e-5 && (generation.parameters[bias] - 4.0).abs() < 1e-5);
+/// // ∂ log p← / ∂ a is C₂ (x₁ − ρ x₂) x₂ / (σ² Δ), with ρ = Δ = ½ and C₂ = 0.9: 0.9 (−2 − 5.25).
+/// let bias = layout.destruction.expect("it is learned").dense.bias.start;
+/// assert!((destruction.parameters[bias] + 6.525).abs() < 1e-4);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Tile {
     /// The most rows a pass may have.
     capacity: usize,
@@ -141,18 +177,13 @@ impl Tile {
     }
 
     /// The most trajectories that fit when only one time is looked at.
-    pub fn capacity(&self) -> usize {
+    pub(crate) fn capacity(&self) -> usize {
         self.capacity
     }
 
     /// The number of trajectories in the tile.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.count
-    }
-
-    /// Whether the tile holds no trajectory.
-    pub fn is_empty(&self) -> bool {
-        self.count == 0
     }
 
     /// Lends the simulation's buffers, so that the tile can be asked meanwhile.
@@ -269,7 +300,14 @@ impl Tile {
     }
 
     /// Raw outputs of one head for `states` (`[coordinate][row]`), all at one time, into the head's buffer.
-    pub fn ask(&mut self, model: &Model, network: Network, process: Process, time: usize, states: &[f32]) {
+    pub(crate) fn ask(
+        &mut self,
+        model: &Model,
+        network: Network,
+        process: Process,
+        time: usize,
+        states: &[f32],
+    ) {
         let Some(head) = model.layout.head(process) else { return };
         let each = states.len() / model.dim();
         let blocks = RowBlocks { first_time: time, times: 1, each };
