@@ -72,11 +72,24 @@ impl Address {
 /// A reproducible sequence of draws.
 ///
 /// ```
-/// use ebbtide::stream::{Address, Purpose};
+/// use ebbtide::stream::{Address, Purpose, Stream};
 ///
 /// let address = Address::new(0, Purpose::Sample, 0);
 /// assert_eq!(address.stream(3).normal(), address.stream(3).normal());
 /// assert_ne!(address.stream(3).normal(), address.stream(4).normal());
+/// // The same draws one by one, all at once, and in double precision.
+/// let (mut one_by_one, mut double, mut pair) = (address.stream(3), address.stream(3), [0.0; 2]);
+/// address.stream(3).fill_normal(&mut pair);
+/// assert_eq!(pair, [one_by_one.normal(), one_by_one.normal()]);
+/// assert_eq!(pair, [double.normal_f64() as f32, double.normal_f64() as f32]);
+///
+/// fn shuffle(cards: &mut [u8], stream: &mut Stream) {
+///     (1..cards.len()).rev().for_each(|i| cards.swap(i, stream.below(i + 1)));
+/// }
+/// let mut cards = [0, 1, 2, 3, 4, 5, 6, 7];
+/// shuffle(&mut cards, &mut address.stream(5));
+/// assert!((0..8).all(|card| cards.contains(&card)));
+/// assert!((0.0..1.0).contains(&address.stream(5).uniform()));
 /// ```
 pub struct Stream {
     generator: ChaCha8Rng,

@@ -43,7 +43,7 @@ impl Sink {
     }
 
     /// Ends the gathering: where no row left anything, the gradient is zero.
-    pub fn end(&mut self, layout: &Layout, process: Process) {
+    pub(crate) fn end(&mut self, layout: &Layout, process: Process) {
         if std::mem::take(&mut self.fresh) {
             for part in layout.gathered(process) {
                 self.parameters[part].fill(0.0);

@@ -43,6 +43,18 @@ pub struct Shape {
 }
 
 /// A matrix (inputs × outputs, by rows) or a vector inside the flat parameter vector.
+///
+/// ```
+/// use ebbtide::network::Tensor;
+///
+/// let weight = Tensor { start: 1, inputs: 2, outputs: 3 };
+/// assert_eq!(weight.range(), 1..7);
+/// let mut parameters = [0.0; 8];
+/// let (input, output) = (1, 2);
+/// weight.of_mut(&mut parameters)[input * weight.outputs + output] = 5.0;
+/// assert_eq!(parameters[6], 5.0);
+/// assert_eq!(weight.of(&parameters), [0.0, 0.0, 0.0, 0.0, 0.0, 5.0]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tensor {
     /// Where it begins.
@@ -107,6 +119,28 @@ pub struct Head {
 }
 
 /// The map of the parameter vector.
+///
+/// ```
+/// use ebbtide::network::{Backbone, Head, Layout, Process, Shape, Trunk};
+///
+/// let outputs = 2 * 2; // of either head: a drift or a mean for each coordinate, and a variance
+/// let backbone = Backbone::Shared;
+/// let layout = Layout::new(Shape {
+///     dim: 2, width: 4, depth: 1, generation_outputs: outputs, destruction_outputs: outputs, backbone,
+/// });
+/// let in_head = 4 * outputs + outputs;
+/// let in_trunk = 4 + (8 * 4 + 4) + (4 * 4 + 4) + (2 * 4 + 4) + (8 * 4 + 4); // phases, time, state, backbone
+/// assert_eq!(layout.parameters(), in_head + in_trunk + in_head);
+/// // Both processes own the trunk that they share.
+/// assert_eq!(layout.owned(Process::Generation), 0..in_head + in_trunk);
+/// assert_eq!(layout.owned(Process::Destruction), in_head..in_head + in_trunk + in_head);
+///
+/// let weights = layout.initialise(0);
+/// let Head { dense, trunk } = layout.head(Process::Destruction).unwrap();
+/// assert_eq!(dense.weight.of(&weights), [0.0; 16]);
+/// let Trunk { phase, hidden, .. } = &layout.trunks[trunk];
+/// assert!(hidden.is_empty() && layout.tensors().any(|named| named == ("shared.time.phase", *phase)));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// The sizes it was made for.
@@ -212,7 +246,7 @@ impl Layout {
 
     /// The parameters of a process whose gradient is gathered row by row: its head, and the state half of its trunk.
     /// Nothing if the process is not learned.
-    pub fn gathered(&self, process: Process) -> [Range<usize>; 3] {
+    pub(crate) fn gathered(&self, process: Process) -> [Range<usize>; 3] {
         self.head(process).map_or([0..0, 0..0, 0..0], |head| {
             let trunk = &self.trunks[head.trunk];
             [
@@ -224,7 +258,7 @@ impl Layout {
     }
 
     /// The biases among them.
-    pub fn gathered_biases(&self, process: Process) -> impl Iterator<Item = Tensor> {
+    pub(crate) fn gathered_biases(&self, process: Process) -> impl Iterator<Item = Tensor> {
         self.head(process).into_iter().flat_map(|head| {
             let trunk = &self.trunks[head.trunk];
             let hidden = trunk.hidden.iter().map(|dense| dense.bias);
@@ -261,7 +295,7 @@ impl Layout {
 
     /// Prepares fresh weights for states of about this size: those that multiply a state are divided by it. What a layer of GELUs
     /// bends, it then bends all over the place where states are, and not only next to the origin.
-    pub fn expect_states_of(&self, size: f32, parameters: &mut [f32]) {
+    pub(crate) fn expect_states_of(&self, size: f32, parameters: &mut [f32]) {
         for trunk in &self.trunks {
             trunk.state.weight.of_mut(parameters).iter_mut().for_each(|weight| *weight /= size);
         }

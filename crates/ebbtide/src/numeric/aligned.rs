@@ -3,7 +3,7 @@
 use std::ops::{Deref, DerefMut};
 
 /// Numbers to a cache line, and to the widest vector.
-pub const LINE: usize = 16;
+pub(crate) const LINE: usize = 16;
 
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
@@ -12,7 +12,7 @@ struct Line([f32; LINE]);
 /// A fixed number of `f32`, the first at the beginning of a cache line: a vector load that straddles two lines
 /// takes twice as long.
 #[derive(Clone)]
-pub struct Aligned {
+pub(crate) struct Aligned {
     lines: Vec<Line>,
     len: usize,
 }
@@ -44,6 +44,14 @@ impl DerefMut for Aligned {
 
 /// How far apart rows of `columns` numbers are stored: whole lines, and never a multiple of 512 bytes, which would
 /// send one column of all rows to the same few places of the cache.
+///
+/// ```
+/// use ebbtide::numeric::aligned::row_stride;
+///
+/// assert_eq!(row_stride(20), 32);
+/// // 128 numbers are 512 bytes, so there is a line between one row and the next.
+/// assert_eq!(row_stride(128), 144);
+/// ```
 pub fn row_stride(columns: usize) -> usize {
     let lines = columns.div_ceil(LINE);
     LINE * if lines.is_multiple_of(8) { lines + 1 } else { lines }

@@ -73,11 +73,6 @@ impl Crew {
         self.workers.len() + 1
     }
 
-    /// Never: there is always the caller.
-    pub fn is_empty(&self) -> bool {
-        false
-    }
-
     /// Calls `work` once with each number below `pieces`, and the number of the thread that does it (below
     /// [`Crew::len`], no two at once with the same), on all threads, and returns when all calls have. A panic in one
     /// is passed on. If the crew is at work already (for another thread, or further up this one), the caller works

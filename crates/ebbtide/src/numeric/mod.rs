@@ -1,12 +1,12 @@
 //! Matrix products and vector functions: the arithmetic everything else is made of.
 
 pub mod aligned;
-pub mod crew;
+pub(crate) mod crew;
 pub mod gelu;
 pub mod product;
 #[cfg(test)]
 mod reference;
-pub mod vector;
+pub(crate) mod vector;
 #[cfg(test)]
 pub(crate) mod widths;
 

@@ -4,7 +4,7 @@ use super::{Logs, Pull};
 
 /// L = −w log p←, on trajectories of the generation process.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TrajectoryLikelihood;
+pub(crate) struct TrajectoryLikelihood;
 
 impl TrajectoryLikelihood {
     /// The pull on log p← of a trajectory with importance weight w.

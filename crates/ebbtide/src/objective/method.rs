@@ -4,6 +4,14 @@ use std::fmt;
 use std::str::FromStr;
 
 /// How the generation process learns.
+///
+/// ```
+/// use ebbtide::objective::{GenerationObjective, OffPolicy};
+///
+/// assert_eq!(GenerationObjective::VarGrad.off_policy(), Some(OffPolicy::VarGrad));
+/// // What is differentiated through the simulation learns nothing from a trajectory that was kept.
+/// assert_eq!(GenerationObjective::ReverseKl.off_policy(), None);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GenerationObjective {
     /// Second moment with a learned log Ẑ.
@@ -48,11 +56,17 @@ pub enum DestructionObjective {
 /// One of the paper's eight combinations.
 ///
 /// ```
-/// use ebbtide::objective::Method;
+/// use ebbtide::objective::{DestructionObjective, GenerationObjective, Method, UnknownMethod};
 ///
-/// assert_eq!("tb-tb".parse(), Ok(Method::TbTb));
-/// let message = "tb-tbl".parse::<Method>().unwrap_err().to_string();
-/// assert!(message.contains("did you mean `tb-tb`"));
+/// let method: Method = "tb-tlm".parse().unwrap();
+/// assert_eq!((method.name(), method.title()), ("tb-tlm", "TBθ + TLMφ"));
+/// assert_eq!(method.generation(), GenerationObjective::TrajectoryBalance);
+/// assert_eq!(method.destruction(), Some(DestructionObjective::TrajectoryLikelihood));
+/// let fixed: Vec<Method> = Method::ALL.into_iter().filter(|method| !method.learns_variance()).collect();
+/// assert_eq!(fixed, [Method::TbFixed, Method::PisFixed]);
+///
+/// let unknown: UnknownMethod = "tb-tbl".parse::<Method>().unwrap_err();
+/// assert!(unknown.to_string().contains("did you mean `tb-tb`"));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Method {

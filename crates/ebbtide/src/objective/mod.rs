@@ -9,13 +9,13 @@ mod likelihood;
 mod method;
 mod second_moment;
 
-pub use likelihood::TrajectoryLikelihood;
+pub(crate) use likelihood::TrajectoryLikelihood;
 pub use method::{DestructionObjective, GenerationObjective, Method, OffPolicy, UnknownMethod};
-pub use second_moment::{SecondMoment, weighted_mean};
+pub(crate) use second_moment::{SecondMoment, weighted_mean};
 
 /// The logarithms that belong to one trajectory.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Logs {
+pub(crate) struct Logs {
     /// log p→(x_1 … x_T)
     pub generation: f64,
     /// log p←(x_1 … x_{T−1} | x_T)
@@ -33,7 +33,7 @@ impl Logs {
 
 /// An objective's answer for one trajectory, before the mean over the batch is taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pull {
+pub(crate) struct Pull {
     /// The trajectory's share of the loss.
     pub loss: f64,
     /// Its derivative with respect to the log-probability that is being learned.

@@ -7,18 +7,8 @@ use super::{Logs, Pull};
 /// With the offset a learned log Ẑ this is trajectory balance; with the offset minus the batch's own
 /// mean, which is what minimises the loss, it is VarGrad (the log-variance loss). As the mean is
 /// the minimiser, its derivative drops out, and both pull alike.
-///
-/// ```
-/// use ebbtide::objective::{Logs, SecondMoment};
-///
-/// let logs = Logs { generation: -1.0, destruction: -2.0, density: 0.5 };
-/// let balance = SecondMoment { offset: 0.25 };
-/// assert_eq!(balance.residual(&logs), 0.75);
-/// assert_eq!(balance.generation(&logs, 1.0).weight, 0.75);
-/// assert_eq!(balance.destruction(&logs, 1.0).weight, -0.75);
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SecondMoment {
+pub(crate) struct SecondMoment {
     /// log Ẑ, or minus the batch mean.
     pub offset: f64,
 }
@@ -43,7 +33,7 @@ impl SecondMoment {
 }
 
 /// Σ w x / Σ w: the offset of VarGrad is minus this mean of the ratios.
-pub fn weighted_mean(values: impl Iterator<Item = f64>, weights: impl Iterator<Item = f64>) -> f64 {
+pub(crate) fn weighted_mean(values: impl Iterator<Item = f64>, weights: impl Iterator<Item = f64>) -> f64 {
     let (mut sum, mut total) = (0.0, 0.0);
     for (value, weight) in values.zip(weights) {
         sum += weight * value;
@@ -55,6 +45,15 @@ pub fn weighted_mean(values: impl Iterator<Item = f64>, weights: impl Iterator<I
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_two_processes_are_pulled_apart() {
+        let logs = Logs { generation: -1.0, destruction: -2.0, density: 0.5 };
+        let balance = SecondMoment { offset: 0.25 };
+        assert_eq!(balance.residual(&logs), 0.75);
+        assert_eq!(balance.generation(&logs, 1.0).weight, 0.75);
+        assert_eq!(balance.destruction(&logs, 1.0).weight, -0.75);
+    }
 
     #[test]
     fn the_weighted_mean_minimises_the_second_moment() {

@@ -35,6 +35,34 @@ pub enum Multiplier {
 ///
 /// The base step is the Brownian bridge pinned at the origin, so the process always ends there; the last
 /// step, to x_0 = 0, is certain and has no density.
+///
+/// ```
+/// use ebbtide::process::{Corrections, Destruction, Multiplier, Step};
+///
+/// let corrections = Corrections::Learned { bound: 0.5, multiplier: Multiplier::Bounded };
+/// let kernel = Destruction { corrections, sigma_squared: 4.0 };
+/// // Where a and b are 0, α and β are 1: a step from 2 has mean ρ · 2 = 1 and variance ρ σ² Δ = 1.
+/// let (step, next, a, b) = (Step { length: 0.5, ratio: 0.5 }, [2.0], [0.0], [0.0]);
+/// let mut x = next;
+/// kernel.draw(step, &mut x, Some((&a, &b)), &[0.5]);
+/// assert_eq!(x, [1.5]);
+/// // That is the bridge, which has nothing to learn.
+/// let bridge = Destruction { corrections: Corrections::Fixed, ..kernel };
+/// assert!(kernel.is_learned() && !bridge.is_learned());
+/// let (mut log_prob, mut of_bridge) = ([0.0], [0.0]);
+/// kernel.log_prob(step, &x, &next, Some((&a, &b)), &mut log_prob);
+/// bridge.log_prob(step, &x, &next, None, &mut of_bridge);
+/// assert_eq!(log_prob, of_bridge);
+///
+/// // ∂ log p / ∂ a = 0.5 · ρ · 2 · C₂ and ∂ log p / ∂ b = ½ (0.5² − 1) C₂
+/// let (mut by_a, mut by_b) = (a, b);
+/// kernel.backward(step, &x, &next, &mut by_a, &mut by_b, &[1.0]);
+/// assert_eq!((by_a, by_b), ([0.25], [-0.1875]));
+/// // By the states: −0.5, and ρ · 0.5
+/// let (mut by_x, mut by_next) = ([0.0], [0.0]);
+/// kernel.backward_states(step, &x, &next, Some((&a, &b)), 1.0, &mut by_x, &mut by_next);
+/// assert_eq!((by_x, by_next), ([-0.5], [0.25]));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Destruction {
     /// Fixed or learned corrections.
@@ -45,7 +73,7 @@ pub struct Destruction {
 
 impl Destruction {
     /// How many raw outputs a step of `dim` coordinates needs: those of the means, then of the variances.
-    pub fn outputs(&self, dim: usize) -> usize {
+    pub(crate) fn outputs(&self, dim: usize) -> usize {
         match self.corrections {
             Corrections::Fixed => 0,
             Corrections::Learned { .. } => 2 * dim,
@@ -58,7 +86,7 @@ impl Destruction {
     }
 
     /// α and β of raw outputs a and b.
-    pub fn multipliers(&self, a: f32, b: f32) -> (f32, f32) {
+    pub(crate) fn multipliers(&self, a: f32, b: f32) -> (f32, f32) {
         let constants = self.constants(Step { length: 1.0, ratio: 1.0 });
         (constants.shrink(a), constants.multiplier(b).0)
     }

@@ -19,6 +19,31 @@ pub enum GenerationVariance {
 /// x_i → x_{i+1} ~ N(x_i + f Δ_i, γ σ² Δ_i), with f and v raw outputs of the network at (x_i, t_i).
 ///
 /// The drift f is clamped to ± `drift_bound`; beyond it, its gradient is zero.
+///
+/// ```
+/// use ebbtide::process::{Generation, GenerationVariance, Step};
+///
+/// let variance = GenerationVariance::Learned { bound: 4.0 };
+/// let kernel = Generation { variance, sigma_squared: 2.0, drift_bound: 100.0 };
+/// // Where v is 0, γ is 1: a step from x = 1 with f = 2 has mean x + f Δ = 2 and variance σ² Δ = 1.
+/// let step = Step { length: 0.5, ratio: 0.5 };
+/// let (x, f, v, noise) = ([1.0], [2.0], [0.0], [0.25]);
+/// let mut next = x;
+/// kernel.draw(step, &mut next, &f, Some(&v), &noise, 0.0);
+/// assert_eq!(next, [2.25]);
+/// let mut log_prob = [0.0];
+/// kernel.log_prob(step, &x, &next, &f, Some(&v), &mut log_prob);
+/// assert!((log_prob[0] + 0.5 * (0.25 * 0.25 + std::f32::consts::TAU.ln())).abs() < 1e-6);
+///
+/// // ∂ log p / ∂ f = Δ · 0.25 / 1 and ∂ log p / ∂ v = ½ (0.25² − 1) C₁
+/// let (mut by_f, mut by_v) = (f, v);
+/// kernel.backward(step, &x, &next, &mut by_f, Some(&mut by_v), &[1.0]);
+/// assert_eq!((by_f, by_v), ([0.125], [-1.875]));
+/// // Of the next state itself, with the noise held: Δ, and ½ C₁ · 0.25
+/// let (mut by_f, mut by_v) = (f, v);
+/// kernel.backward_draw(step, &mut by_f, Some(&mut by_v), &noise, &[1.0], 0.0);
+/// assert_eq!((by_f, by_v), ([0.5], [0.5]));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Generation {
     /// Fixed or learned γ.
@@ -31,7 +56,7 @@ pub struct Generation {
 
 impl Generation {
     /// How many raw outputs a step of `dim` coordinates needs: drifts, then variances if learned.
-    pub fn outputs(&self, dim: usize) -> usize {
+    pub(crate) fn outputs(&self, dim: usize) -> usize {
         match self.variance {
             GenerationVariance::Fixed => dim,
             GenerationVariance::Learned { .. } => 2 * dim,
@@ -47,7 +72,7 @@ impl Generation {
     }
 
     /// γ of a raw output v.
-    pub fn multiplier(&self, v: f32) -> f32 {
+    pub(crate) fn multiplier(&self, v: f32) -> f32 {
         exp(self.bound() * tanh(v))
     }
 

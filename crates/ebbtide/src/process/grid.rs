@@ -1,6 +1,13 @@
 //! Time grids: 0 = t_0 < t_1 < … < t_T = 1.
 
 /// How time is divided.
+///
+/// ```
+/// use ebbtide::process::Grid;
+///
+/// assert_eq!(Grid::Harmonic(5).steps(), 5);
+/// assert_eq!(Grid::Given(vec![0.0, 0.1, 1.0]).steps(), 2);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Grid {
     /// This many steps of equal length.
@@ -14,10 +21,15 @@ pub enum Grid {
 /// Times that increase from 0 to 1, by construction.
 ///
 /// ```
-/// use ebbtide::process::{Grid, TimeGrid};
+/// use ebbtide::process::{Grid, GridError, Step, TimeGrid};
 ///
 /// let grid = TimeGrid::new(&Grid::Harmonic(2)).unwrap();
 /// assert_eq!(grid.times(), [0.0, 2.0 / 3.0, 1.0]);
+/// assert_eq!((grid.len(), grid.is_empty()), (2, false));
+/// assert_eq!(grid.step(1), Step { length: 1.0 / 3.0, ratio: 2.0 / 3.0 });
+///
+/// let short = TimeGrid::new(&Grid::Given(vec![0.0, 0.5]));
+/// assert_eq!(short, Err(GridError::Ends { first: 0.0, last: 0.5 }));
 /// let error = TimeGrid::new(&Grid::Given(vec![0.0, 0.5, 0.5, 1.0])).unwrap_err();
 /// assert_eq!(error.to_string(), "time 2 of the grid is 0.5, but must be larger than the one before it, 0.5");
 /// ```

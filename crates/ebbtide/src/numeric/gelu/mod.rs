@@ -2,6 +2,22 @@
 //!
 //! On machines with 512-bit vectors Φ comes from a table of short polynomials that fits their registers; elsewhere, where
 //! looking up a table is slow, from powers of two.
+//!
+//! ```
+//! use ebbtide::numeric::gelu::{activate, activate_with_slope};
+//!
+//! // Two rows of two features, three numbers apart. With the bias they are 0, 1 and 8, −8.
+//! let (mut z, bias) = ([0.0, 0.0, 9.0, 8.0, -9.0, 9.0], [0.0, 1.0]);
+//! let (mut alone, mut slope) = (z, [0.0; 6]);
+//! activate_with_slope(&mut z, &mut slope, &bias, 3);
+//! // GELU(1) = Φ(1), and far out it is the number itself or nothing. What stands between rows stays.
+//! assert!((z[1] - 0.841_344_7).abs() < 1e-6);
+//! assert_eq!([z[0], z[2], z[3], z[4], z[5]], [0.0, 9.0, 8.0, 0.0, 9.0]);
+//! assert_eq!([slope[0], slope[3], slope[4]], [0.5, 1.0, 0.0]);
+//!
+//! activate(&mut alone, &bias, 3);
+//! assert_eq!(alone, z);
+//! ```
 
 pub(super) mod powers;
 #[cfg(target_arch = "x86_64")]

@@ -5,6 +5,24 @@ use super::strip::{BLOCK, Left};
 use crate::numeric::aligned::Aligned;
 
 /// The matrix whose columns are multiplied.
+///
+/// ```
+/// use ebbtide::numeric::product::{Blocks, Columns, FAR, Rows, RowsMut, Write, accumulate, scratch};
+///
+/// let (rows, columns) = (2, FAR);
+/// let matrix: Vec<f32> = (0..rows * columns).map(|i| i as f32).collect();
+/// let left = Rows::new(&matrix, rows, columns, columns);
+/// let mut blocks = Blocks::new(rows, columns);
+/// blocks.pack(left);
+/// // Once as it stands and once, taken away again, rearranged.
+/// let (mut sums, mut space) = (vec![0.0; columns], vec![0.0; scratch(rows)]);
+/// for (left, sign) in [(Columns::Rows(left), 1.0), (Columns::Blocks(&blocks, 0, rows), -1.0)] {
+///     let right = [sign; 2];
+///     let place = RowsMut::new(&mut sums, columns, 1, 1);
+///     accumulate(place, Write::Add, left, Rows::new(&right, rows, 1, 1), &mut space);
+///     assert_eq!(sums[3], if sign > 0.0 { 3.0 + (FAR + 3) as f32 } else { 0.0 });
+/// }
+/// ```
 #[derive(Clone, Copy)]
 pub enum Columns<'a> {
     /// As it stands.

@@ -2,6 +2,26 @@
 //!
 //! Every element of a product is one chain of fused multiply-adds in the order of the inner index, whatever the
 //! vectors' width: results are the same on every machine.
+//!
+//! ```
+//! use ebbtide::numeric::product::{Columns, Panels, Rows, RowsMut, Write, accumulate, multiply, scratch};
+//!
+//! // Two rows of three inputs, and weights from three inputs to two outputs.
+//! let inputs = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+//! let inputs = Rows::new(&inputs, 2, 3, 3);
+//! let mut weights = Panels::new(3, 2);
+//! weights.pack(0, &[1.0, 0.0, 0.0, 1.0, 2.0, -1.0]);
+//! let mut outputs = [0.0; 4];
+//! multiply(RowsMut::new(&mut outputs, 2, 2, 2), inputs, &weights);
+//! assert_eq!(outputs, [7.0, -1.0, 16.0, -1.0]);
+//!
+//! // The way back: each weight gets the sum over rows of its input times the gradient of its output.
+//! let above = [1.0, 0.0, 0.0, 10.0];
+//! let (mut gradient, mut space) = ([0.0; 6], vec![0.0; scratch(2)]);
+//! let (place, above) = (RowsMut::new(&mut gradient, 3, 2, 2), Rows::new(&above, 2, 2, 2));
+//! accumulate(place, Write::Replace, Columns::Rows(inputs), above, &mut space);
+//! assert_eq!(gradient, [1.0, 40.0, 2.0, 50.0, 3.0, 60.0]);
+//! ```
 
 mod columns;
 mod panels;
@@ -69,7 +89,7 @@ const DEEP: usize = 256;
 /// `transposed_stride` apart.
 ///
 /// A few lines are read at a time and all of what they hold is written, so that both stay in the cache.
-pub fn transpose(
+pub(crate) fn transpose(
     matrix: &[f32],
     stride: usize,
     columns: usize,

@@ -39,7 +39,7 @@ impl Panels {
     }
 
     /// Takes the matrix from its transpose, by rows.
-    pub fn pack_transposed(&mut self, matrix: &[f32]) {
+    pub(crate) fn pack_transposed(&mut self, matrix: &[f32]) {
         assert!(matrix.len() == self.inner * self.columns, "shapes must fit");
         for index in 0..self.columns.div_ceil(PANEL) {
             let (start, width) = self.panel(index);
