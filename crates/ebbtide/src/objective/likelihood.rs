@@ -12,3 +12,14 @@ impl TrajectoryLikelihood {
         Pull { loss: -importance * logs.destruction, weight: -importance }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn likelier_paths_back_are_wanted_by_their_weight() {
+        let logs = Logs { generation: -7.0, destruction: -2.0, density: 3.0 };
+        assert_eq!(TrajectoryLikelihood.destruction(&logs, 0.25), Pull { loss: 0.5, weight: -0.25 });
+    }
+}

@@ -192,6 +192,36 @@ impl FromStr for Method {
 mod tests {
     use super::*;
 
+    /// The paper's table of methods, written down once more.
+    #[test]
+    fn methods_are_the_combinations_of_the_paper() {
+        use DestructionObjective::{TrajectoryLikelihood, VarGrad};
+        let balance = DestructionObjective::TrajectoryBalance;
+        let rows = [
+            ("tb-fixed", "TBθ (fixed var.)", true, false, None),
+            ("tb-variance", "TBθ (learned var.)", true, true, None),
+            ("tb-tlm", "TBθ + TLMφ", true, true, Some(TrajectoryLikelihood)),
+            ("tb-tb", "TBθ,φ", true, true, Some(balance)),
+            ("pis-fixed", "PISθ (fixed var.)", false, false, None),
+            ("pis-variance", "PISθ (learned var.)", false, true, None),
+            ("pis-tlm", "PISθ + TLMφ", false, true, Some(TrajectoryLikelihood)),
+            ("pis-vargrad", "PISθ + VarGradφ", false, true, Some(VarGrad)),
+        ];
+        for (method, (name, title, balanced, learns_variance, destruction)) in
+            Method::ALL.into_iter().zip(rows)
+        {
+            assert_eq!((&*method.to_string(), method.title()), (name, title));
+            let off_policy = balanced.then_some(OffPolicy::TrajectoryBalance);
+            assert_eq!(method.generation().off_policy(), off_policy, "{name}");
+            assert_eq!(
+                (method.learns_variance(), method.destruction()),
+                (learns_variance, destruction),
+                "{name}"
+            );
+        }
+        assert_eq!(GenerationObjective::VarGrad.off_policy(), Some(OffPolicy::VarGrad));
+    }
+
     #[test]
     fn names_round_trip() {
         for method in Method::ALL {

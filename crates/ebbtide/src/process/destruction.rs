@@ -298,3 +298,36 @@ impl Vectorised for Draw<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kernel(corrections: Corrections) -> Destruction {
+        Destruction { corrections, sigma_squared: 2.0 }
+    }
+
+    #[test]
+    fn corrections_need_an_output_each_and_the_bridge_needs_none() {
+        let learned = kernel(Corrections::Learned { bound: 0.5, multiplier: Multiplier::Bounded });
+        assert_eq!((learned.outputs(3), learned.is_learned()), (6, true));
+        let fixed = kernel(Corrections::Fixed);
+        assert_eq!((fixed.outputs(3), fixed.is_learned()), (0, false));
+        assert_eq!(fixed.multipliers(0.7, -0.3), (1.0, 1.0));
+    }
+
+    /// tanh(½ ln 3) = ½
+    #[test]
+    fn multipliers_are_bounded_or_exponential() {
+        let raw = 0.5 * 3.0_f32.ln();
+        let close =
+            |value: f32, expected: f32| assert!((value - expected).abs() < 1e-6, "{value}, {expected}");
+        let learned = |multiplier| kernel(Corrections::Learned { bound: 0.8, multiplier });
+        let (alpha, beta) = learned(Multiplier::Bounded).multipliers(-raw, raw);
+        close(alpha, 0.6);
+        close(beta, 1.4);
+        let (alpha, beta) = learned(Multiplier::Exponential { bound: 2.0 }).multipliers(raw, -raw);
+        close(alpha, 1.4);
+        close(beta, (-1.0_f32).exp());
+    }
+}

@@ -299,3 +299,19 @@ impl Vectorised for BackwardDraw<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// tanh(½ ln 3) = ½
+    #[test]
+    fn a_learned_variance_needs_an_output_and_a_fixed_one_does_not() {
+        let kernel = |variance| Generation { variance, sigma_squared: 2.0, drift_bound: 1e4 };
+        let learned = kernel(GenerationVariance::Learned { bound: 3.0 });
+        assert_eq!(learned.outputs(3), 6);
+        assert!((learned.multiplier(0.5 * 3.0_f32.ln()) - 1.5_f32.exp()).abs() < 1e-5);
+        let fixed = kernel(GenerationVariance::Fixed);
+        assert_eq!((fixed.outputs(3), fixed.multiplier(0.7)), (3, 1.0));
+    }
+}

@@ -166,6 +166,7 @@ mod tests {
 
     #[test]
     fn grids_run_from_zero_to_one() {
+        assert!(!TimeGrid::new(&Grid::Harmonic(1)).expect("a grid").is_empty());
         for steps in [1, 2, 5, 20, 1000] {
             for grid in [Grid::Uniform(steps), Grid::Harmonic(steps)] {
                 let grid = TimeGrid::new(&grid).expect("a proper grid");
