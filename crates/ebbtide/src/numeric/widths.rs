@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::hint::black_box;
 use std::marker::PhantomData;
 
-use super::gelu::powers::ActivateWithSlope;
+use super::gelu::ActivateWithSlope;
 use super::reference::sweep;
 use super::vector::{exp, ln, tanh, tanh_and_slope};
 use super::{Vectorised, dispatch};

@@ -41,10 +41,9 @@ fn losses(method: Method) -> Vec<[f64; 3]> {
     losses
 }
 
-/// GELU alone has two forms, and the one for 512 bits is another: what follows from its last bits is allowed there. All others
-/// give the same bits.
+/// Sums have one order and functions one formula, so that nothing of a training depends on the width of vectors.
 #[test]
-fn the_first_hundred_losses_are_the_same_on_all() {
+fn the_first_hundred_losses_are_the_same_bits_on_all() {
     let asked = with_vectors(pulp::Arch::Scalar, vectors);
     assert!(matches!(asked, pulp::Arch::Scalar), "what is asked for is what is used");
     let methods = [Method::TbTb, Method::TbTlm, Method::PisVarGrad];
@@ -53,15 +52,7 @@ fn the_first_hundred_losses_are_the_same_on_all() {
         assert_eq!(plain.len() as u64, ITERATIONS);
         for (name, vectors) in all_vectors() {
             let these = with_vectors(vectors, || losses(method));
-            if name != "512 bits" {
-                assert_eq!(plain, these, "{method} with {name}");
-            }
-            for (iteration, (plain, these)) in plain.iter().zip(&these).enumerate() {
-                for (a, b) in plain.iter().zip(these) {
-                    let apart = (a - b).abs() / a.abs().max(1.0);
-                    assert!(apart <= 1e-4, "{method} with {name}, iteration {iteration}: {a} and {b}");
-                }
-            }
+            assert_eq!(plain, these, "{method} with {name}");
         }
     }
 }
