@@ -37,7 +37,7 @@ pub enum OnnxError {
     },
     /// It asks for more memory than any network of its kind.
     #[error(
-        "{}: {what} would have {size} numbers, more than the {limit} that a network may ask for at a time",
+        "{}: {what} would take {size} bytes of memory, more than the {limit} that a network of its size may take",
         file.display()
     )]
     TooLarge {
@@ -45,10 +45,21 @@ pub enum OnnxError {
         file: PathBuf,
         /// Which part of it.
         what: String,
-        /// Numbers in it, as far as they can be counted.
+        /// Bytes, as far as they can be counted.
         size: u128,
         /// The most that are allowed.
         limit: u128,
+    },
+    /// Nobody can tell how much memory it asks for.
+    #[error(
+        "{}: {what} is as large as the numbers say that it is computed from, which the engine tract does not take; onnxruntime may (`--engine ort`)",
+        file.display()
+    )]
+    Unbounded {
+        /// The file.
+        file: PathBuf,
+        /// Which part of it.
+        what: String,
     },
     /// The engine does not know an operator.
     #[error(
@@ -108,6 +119,7 @@ impl OnnxError {
             | Self::Malformed { file, .. }
             | Self::Signature { file, .. }
             | Self::TooLarge { file, .. }
+            | Self::Unbounded { file, .. }
             | Self::Operator { file, .. }
             | Self::Prepare { file, .. }
             | Self::Evaluate { file, .. }

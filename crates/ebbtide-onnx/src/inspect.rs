@@ -1,7 +1,7 @@
 //! Files from elsewhere: whether their numbers are there, and whether what they compute fits into memory.
 
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
@@ -9,9 +9,7 @@ use tract_onnx::pb::tensor_proto::{DataLocation, DataType};
 use tract_onnx::pb::{AttributeProto, GraphProto, NodeProto, TensorProto};
 
 use crate::OnnxError;
-
-/// The most numbers that one tensor may have: 4 GiB of single precision.
-pub(crate) const LARGEST: u128 = 1 << 30;
+use crate::bounds::Bounds;
 
 /// Graphs within graphs: more than anybody exports.
 const DEEPEST: usize = 8;
@@ -28,18 +26,32 @@ const BY_NUMBERS: [(&str, &[usize]); 8] = [
     ("OneHot", &[1]),
 ];
 
-/// Looks at a graph, and at those within it. Answers with the files beside this one that hold some of its numbers.
-pub fn graph(file: &Path, graph: &GraphProto) -> Result<Vec<PathBuf>, OnnxError> {
-    let mut inspection = Inspection { file, external: Vec::new() };
+/// What there is to know of a file before it is used.
+pub struct Inspected {
+    /// The files beside it that hold some of its numbers.
+    pub external: Vec<PathBuf>,
+    /// How much memory it may take.
+    pub bounds: Bounds,
+}
+
+/// Looks at the graph of a file of so many bytes, and at those within it.
+pub fn graph(file: &Path, bytes: u64, graph: &GraphProto) -> Result<Inspected, OnnxError> {
+    let mut inspection = Inspection { file, bytes, external: BTreeMap::new(), read: 0 };
     inspection.graph(graph, 0)?;
-    inspection.external.sort();
-    inspection.external.dedup();
-    Ok(inspection.external)
+    let bounds = inspection.bounds();
+    match inspection.read > bounds.most {
+        true => Err(inspection.too_large("its numbers in other files".to_owned(), inspection.read)),
+        false => Ok(Inspected { external: inspection.external.into_keys().collect(), bounds }),
+    }
 }
 
 struct Inspection<'a> {
     file: &'a Path,
-    external: Vec<PathBuf>,
+    bytes: u64,
+    /// The files beside this one that hold some of its numbers, and their bytes.
+    external: BTreeMap<PathBuf, u64>,
+    /// The bytes of all tensors in them; several may be the same bytes of a file.
+    read: u128,
 }
 
 impl Inspection<'_> {
@@ -87,9 +99,6 @@ impl Inspection<'_> {
             let length = u128::try_from(*length)
                 .map_err(|_| self.malformed(format!("an axis of `{name}` has the length {length}")))?;
             size = size.saturating_mul(length);
-        }
-        if size > LARGEST {
-            return Err(self.too_large(format!("`{name}`"), size));
         }
         if tensor.data_location == Some(DataLocation::External as i32) {
             return self.beside(tensor, name, size);
@@ -158,14 +167,15 @@ impl Inspection<'_> {
                 self.malformed(format!("where the numbers of `{name}` begin in \"{location}\" is no number"))
             );
         };
-        let bytes = size * self.width(tensor, name)?;
+        let bytes = size.saturating_mul(self.width(tensor, name)?);
         let there = u128::from(about.len());
         if (length != 0 && length != bytes) || offset.saturating_add(bytes) > there {
             let reason =
                 format!("`{name}` needs {bytes} bytes of \"{location}\" from {offset} on, which has {there}");
             return Err(self.malformed(reason));
         }
-        self.external.push(path);
+        self.external.insert(path, about.len());
+        self.read = self.read.saturating_add(bytes);
         Ok(())
     }
 
@@ -177,8 +187,9 @@ impl Inspection<'_> {
                 continue;
             };
             let asked = inputs.iter().filter_map(|input| node.input.get(*input));
-            let size = asked.fold(1u128, |size, name| size.saturating_mul(constants.growth(name, 0)));
-            if size > LARGEST {
+            let number = size_of::<f32>() as u128;
+            let size = asked.fold(number, |size, name| size.saturating_mul(constants.growth(name, 0)));
+            if size > self.bounds().most {
                 return Err(self.too_large(format!("what `{}` ({}) makes", node.name, node.op_type), size));
             }
         }
@@ -186,7 +197,11 @@ impl Inspection<'_> {
     }
 
     fn too_large(&self, what: String, size: u128) -> OnnxError {
-        OnnxError::TooLarge { file: self.file.to_owned(), what, size, limit: LARGEST }
+        OnnxError::TooLarge { file: self.file.to_owned(), what, size, limit: self.bounds().most }
+    }
+
+    fn bounds(&self) -> Bounds {
+        Bounds::of(self.external.values().fold(self.bytes, |sum, bytes| sum.saturating_add(*bytes)))
     }
 }
 

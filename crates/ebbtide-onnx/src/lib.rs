@@ -7,6 +7,7 @@
 //! model (a file, looked at) → engine (tract, or onnxruntime) → network (asked about rows) → latent, density
 //! ```
 
+mod bounds;
 mod density;
 mod engine;
 mod error;

@@ -9,7 +9,8 @@ use tract_onnx::pb::type_proto::Value;
 use tract_onnx::pb::{GraphProto, ModelProto, TypeProto, ValueInfoProto, tensor_proto, tensor_shape_proto};
 
 use crate::OnnxError;
-use crate::inspect;
+use crate::bounds::Bounds;
+use crate::inspect::{self, Inspected};
 
 /// A file that was read and looked at, and not run yet.
 ///
@@ -38,6 +39,7 @@ pub struct Model {
     inputs: Vec<Port>,
     outputs: Vec<Port>,
     external: Vec<PathBuf>,
+    pub(crate) bounds: Bounds,
     pub(crate) proto: ModelProto,
 }
 
@@ -81,12 +83,20 @@ impl Model {
         let malformed = |reason: String| OnnxError::Malformed { file: file.to_owned(), reason };
         let proto = ModelProto::decode(&*bytes).map_err(|error| malformed(error.to_string()))?;
         let graph = proto.graph.as_ref().ok_or_else(|| malformed("there is no graph in it".to_owned()))?;
-        let external = inspect::graph(file, graph)?;
+        let Inspected { external, bounds } = inspect::graph(file, bytes.len() as u64, graph)?;
         let (inputs, outputs) = (inputs(graph), ports(&graph.output));
         if outputs.is_empty() || graph.node.is_empty() {
             return Err(malformed("its graph computes nothing".to_owned()));
         }
-        Ok(Self { file: file.to_owned(), bytes: bytes.len() as u64, inputs, outputs, external, proto })
+        Ok(Self {
+            file: file.to_owned(),
+            bytes: bytes.len() as u64,
+            inputs,
+            outputs,
+            external,
+            bounds,
+            proto,
+        })
     }
 
     /// Where it was read.

@@ -1,6 +1,7 @@
 //! What evaluates a network.
 
 mod library;
+mod memory;
 mod ort;
 mod tract;
 

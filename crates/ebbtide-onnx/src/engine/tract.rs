@@ -5,13 +5,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use tract_onnx::Onnx;
+use tract_onnx::pb::NodeProto;
 use tract_onnx::prelude::{
     DatumExt, InferenceModelExt, IntoRunnable, IntoTValue, TValue, TVec, Tensor as Array, TractResult,
-    TypedModel, TypedSimplePlan,
+    TypedSimplePlan,
 };
 
+use super::memory::Excess;
 use super::{Engine, Prepared, Tensor};
-use crate::inspect::LARGEST;
 use crate::{Model, OnnxError};
 
 /// A network, made ready for inputs of certain shapes.
@@ -46,10 +47,15 @@ fn words(panic: &(dyn std::any::Any + Send)) -> String {
     said.unwrap_or("it gave up").to_owned()
 }
 
+/// The first operator that is not known, or that has a graph of its own: how large that becomes cannot be told before it is evaluated.
 fn unknown_operator(onnx: &Onnx, model: &Model) -> Result<(), OnnxError> {
     let nodes = model.proto.graph.iter().flat_map(|graph| &graph.node);
-    let known = |node: &&tract_onnx::pb::NodeProto| onnx.op_register.0.contains_key(&node.op_type);
-    match nodes.into_iter().find(|node| !known(node)) {
+    let is_known = |node: &&NodeProto| {
+        let inner =
+            node.attribute.iter().any(|attribute| attribute.g.is_some() || !attribute.graphs.is_empty());
+        !inner && onnx.op_register.0.contains_key(&node.op_type)
+    };
+    match nodes.into_iter().find(|node| !is_known(node)) {
         None => Ok(()),
         Some(node) => {
             Err(OnnxError::Operator { file: model.file().to_owned(), operator: node.op_type.clone() })
@@ -65,23 +71,22 @@ fn plan(onnx: &Onnx, model: &Model, shapes: &[Vec<usize>]) -> TractResult<Made> 
     for (input, shape) in shapes.iter().enumerate() {
         inferred.set_input_fact(input, f32::fact(shape.as_slice()).into())?;
     }
+    if let Some(excess) = model.bounds.analyse(&mut inferred)? {
+        return Ok(Err(too_large(model, excess)));
+    }
     let typed = inferred.into_typed()?;
-    if let Some(large) = too_large(model, &typed) {
-        return Ok(Err(large));
+    if let Some(excess) = model.bounds.evaluation(&typed)? {
+        return Ok(Err(too_large(model, excess)));
     }
     Ok(Ok(typed.into_optimized()?.into_runnable()?))
 }
 
-/// The first intermediate result that is larger than any may be.
-fn too_large(model: &Model, typed: &TypedModel) -> Option<OnnxError> {
-    let results = typed.nodes().iter().flat_map(|node| node.outputs.iter().map(move |output| (node, output)));
-    let sizes = results.filter_map(|(node, output)| {
-        let lengths = output.fact.shape.as_concrete()?;
-        Some((&node.name, lengths.iter().fold(1u128, |size, length| size.saturating_mul(*length as u128))))
-    });
-    let (name, size) = sizes.into_iter().find(|(_, size)| *size > LARGEST)?;
+fn too_large(model: &Model, Excess { what, size }: Excess) -> OnnxError {
     let file = model.file().to_owned();
-    Some(OnnxError::TooLarge { file, what: format!("what `{name}` computes"), size, limit: LARGEST })
+    match size {
+        Some(size) => OnnxError::TooLarge { file, what, size, limit: model.bounds.most },
+        None => OnnxError::Unbounded { file, what },
+    }
 }
 
 impl Prepared for Plan {
