@@ -19,7 +19,7 @@ use user::Gaussian;
 fn config(method: Method) -> Config {
     let mut config = Config::new(method, 3);
     (config.iterations, config.batch) = (10, 20);
-    config.network = NetworkOptions { width: 6, depth: 1, backbone: Backbone::Shared, scale: 1.0 };
+    config.network = NetworkOptions { width: 6, depth: 1, ..config.network };
     config.replay.capacity = 64;
     if let Some(search) = &mut config.local_search {
         *search = LocalSearch { every: 2, steps: 6, burn_in: 2, capacity: 100, ..*search };

@@ -19,7 +19,7 @@ use user::{Formula, Gaussian};
 fn config(method: Method, steps: usize) -> Config {
     let mut config = Config::new(method, steps);
     (config.iterations, config.batch) = (12, 8);
-    config.network = NetworkOptions { width: 6, depth: 1, backbone: Backbone::Shared, scale: 1.0 };
+    config.network = NetworkOptions { width: 6, depth: 1, ..config.network };
     config.replay.capacity = 16;
     if let Some(search) = &mut config.local_search {
         *search = LocalSearch { every: 2, steps: 6, burn_in: 2, capacity: 20, ..*search };

@@ -13,7 +13,7 @@ mod kernel;
 #[path = "reference_checks/soft_value.rs"]
 mod soft_value;
 
-use reference::{Backbone, Destruction, DestructionVariance, GenerationVariance, Parameters, Settings};
+use reference::{Backbone, Destruction, DestructionVariance, GenerationVariance, Parameters, Settings, View};
 
 fn settings(dim: usize, width: usize, depth: usize, times: &[f64]) -> Settings {
     Settings {
@@ -28,6 +28,8 @@ fn settings(dim: usize, width: usize, depth: usize, times: &[f64]) -> Settings {
         generation_variance: GenerationVariance::Learned,
         destruction: Destruction::Learned(DestructionVariance::Bounded),
         backbone: Backbone::Shared,
+        view: View::Plain,
+        residual_bound: f64::INFINITY,
     }
 }
 

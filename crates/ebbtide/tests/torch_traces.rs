@@ -167,6 +167,7 @@ fn replay(fixture: &Fixture) {
         decay: 1.0,
         weight_decay: fixture.number("weight_decay") as f32,
         clip: fixture.number("clip"),
+        residual_bound: None,
     };
     let copies = Copies { lagging: fixture.is("target_network", "true"), averaged: false };
     let log_z = if balances { fixture.arrays["initial/log_z"][0] as f32 } else { 0.0 };
@@ -191,6 +192,7 @@ fn replay(fixture: &Fixture) {
                 generation: method.generation().off_policy(),
                 destruction: method.destruction(),
                 log_z: learner.log_z(),
+                residual_bound: f64::INFINITY,
             };
             differentiator.off_policy(learner.weights(), batch, objectives)
         } else {
@@ -206,7 +208,8 @@ fn replay(fixture: &Fixture) {
             let (log_density, gradient) = log_density_and_gradient(&ends, dim);
             let batch = Batch { trajectories: &trajectories, log_density: &log_density, importance: None };
             let generation = differentiator.reverse_kl(learner.weights(), batch, &noise, &gradient);
-            let objectives = Objectives { generation: None, destruction: method.destruction(), log_z: 0.0 };
+            let (destruction, residual_bound) = (method.destruction(), f64::INFINITY);
+            let objectives = Objectives { generation: None, destruction, log_z: 0.0, residual_bound };
             let destruction = method
                 .destruction()
                 .and_then(|_| differentiator.off_policy(learner.weights(), batch, objectives).destruction);

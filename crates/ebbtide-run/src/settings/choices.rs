@@ -1,6 +1,6 @@
 //! The words that settings may be, and what they mean.
 
-use ebbtide::network::Backbone;
+use ebbtide::network::{Backbone, View};
 use ebbtide::objective::{DestructionObjective, GenerationObjective};
 use ebbtide::train::{
     Arrangement, BoundSchedule, CorrectionReference, Keep, LikelihoodSource, Recall, Schedule,
@@ -43,6 +43,8 @@ pub(super) const MULTIPLIERS: &[(&str, bool)] = &[("bounded", false), ("exponent
 
 pub(super) const BACKBONES: &[(&str, Backbone)] =
     &[("shared", Backbone::Shared), ("separate", Backbone::Separate)];
+
+pub(super) const VIEWS: &[(&str, View)] = &[("plain", View::Plain), ("logarithmic", View::Logarithmic)];
 
 pub(super) const ARRANGEMENTS: &[(&str, Arrangement)] =
     &[("separate", Arrangement::Separate), ("single", Arrangement::Single)];

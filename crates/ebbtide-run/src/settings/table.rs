@@ -227,6 +227,12 @@ pub const SETTINGS: &[Setting] = &[
         |s| float(s.config.network.scale),
     ),
     Setting::new(
+        "network.view",
+        "What the network sees of a coordinate x: \"plain\", x itself, or \"logarithmic\", sign(x) ln(1 + |x|), where states are of very different sizes.",
+        |s, v| set(&mut s.config.network.view, v.choice(VIEWS)),
+        |s| name(VIEWS, s.config.network.view),
+    ),
+    Setting::new(
         "network.backbone",
         "\"shared\" by both processes, or \"separate\".",
         |s, v| set(&mut s.config.network.backbone, v.choice(BACKBONES)),
@@ -288,6 +294,13 @@ pub const SETTINGS: &[Setting] = &[
         |s, v| set(&mut s.config.optimisation.clip, v.number()),
         |s| float(s.config.optimisation.clip),
     ),
+    Setting::new(
+        "optimisation.residual-bound",
+        "Residuals of trajectory balance beyond this count in proportion and not squared, so that single trajectories in far tails do not decide what is learned; \"off\" squares all.",
+        |s, v| set(&mut s.config.optimisation.residual_bound, single_or_off(v)),
+        |s| s.config.optimisation.residual_bound.map_or_else(|| quoted("off"), float),
+    )
+    .idle_if(no_log_z),
     Setting::new(
         "replay.ratio",
         "Replayed batches for each fresh one; 0 turns replay off.",

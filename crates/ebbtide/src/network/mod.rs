@@ -42,6 +42,7 @@ mod layout;
 mod packed;
 mod time;
 mod trunk;
+mod view;
 
 pub use backward::Sink;
 pub(crate) use backward::{Descent, Part, backward};
@@ -50,3 +51,4 @@ pub use packed::Direction;
 pub(crate) use packed::PackedNetwork;
 pub(crate) use time::{TimeDescent, TimePass};
 pub(crate) use trunk::{Activations, RowBlocks, forward, head_forward, heads_forward};
+pub use view::View;

@@ -219,6 +219,9 @@ impl Config {
         problems.require(is_number, "optimisation.log-z-start", start, "between -1e9 and 1e9");
         problems.not_negative("optimisation.weight-decay", optimisation.weight_decay.into());
         problems.positive("optimisation.clip", optimisation.clip);
+        if let Some(bound) = optimisation.residual_bound {
+            problems.positive("optimisation.residual-bound", bound.into());
+        }
         let range = "above 0 and at most 1";
         problems.above_0_up_to(1.0, "optimisation.decay", optimisation.decay, range);
         if let Some(tau) = self.target_network {

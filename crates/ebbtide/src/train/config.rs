@@ -9,7 +9,7 @@ use super::learner::Optimisation;
 use super::local_search::LocalSearch;
 use super::memory::memory;
 use super::replay::ReplayOptions;
-use crate::network::Backbone;
+use crate::network::{Backbone, View};
 use crate::objective::{DestructionObjective, GenerationObjective};
 use crate::process::{Corrections, Destruction, Generation, GenerationVariance, Grid, TimeGrid};
 use crate::target::Target;
@@ -87,13 +87,13 @@ pub struct Config {
 /// The network's size.
 ///
 /// ```
-/// use ebbtide::network::Backbone;
+/// use ebbtide::network::{Backbone, View};
 /// use ebbtide::objective::Method;
 /// use ebbtide::target::NamedTarget;
 /// use ebbtide::train::{Config, NetworkOptions};
 ///
 /// let mut config = Config::new(Method::TbTb, 5);
-/// config.network = NetworkOptions { width: 32, depth: 3, backbone: Backbone::Separate, scale: 1.0 };
+/// config.network = NetworkOptions { width: 32, depth: 3, backbone: Backbone::Separate, scale: 1.0, view: View::Plain };
 /// let valid = config.validate(NamedTarget::Gmm25.build().into())?;
 /// // Both processes have a backbone of their own, whose third and last layer is 32 × 32.
 /// for name in ["generation.backbone.2.weight", "destruction.backbone.2.weight"] {
@@ -112,6 +112,8 @@ pub struct NetworkOptions {
     pub backbone: Backbone,
     /// How large the states are that it expects: the first weights that a state is multiplied with are divided by it.
     pub scale: f32,
+    /// How it sees states.
+    pub view: View,
 }
 
 /// Which trajectories trajectory likelihood looks at: those of the current generation process, more or less.
@@ -261,7 +263,7 @@ impl Config {
     }
 
     fn model(&self, dim: usize) -> Result<Model, ConfigError> {
-        let NetworkOptions { width, depth, backbone, .. } = self.network;
+        let NetworkOptions { width, depth, backbone, view, .. } = self.network;
         let generation = Generation {
             variance: self.generation_variance,
             sigma_squared: self.sigma_squared,
@@ -269,6 +271,6 @@ impl Config {
         };
         let destruction = Destruction { corrections: self.destruction, sigma_squared: self.sigma_squared };
         let grid = TimeGrid::new(&self.grid)?;
-        Ok(Model::new(dim, grid, generation, destruction, width, depth, backbone))
+        Ok(Model { view, ..Model::new(dim, grid, generation, destruction, width, depth, backbone) })
     }
 }

@@ -34,6 +34,15 @@ pub struct Optimisation {
     pub weight_decay: f32,
     /// The largest norm of a gradient.
     pub clip: f64,
+    /// Residuals of trajectory balance beyond this count in proportion, and not squared (Huber's loss); `None` if all count squared.
+    pub residual_bound: Option<f32>,
+}
+
+impl Optimisation {
+    /// The bound on residuals, infinite if there is none.
+    pub(super) fn residual_bound(&self) -> f64 {
+        self.residual_bound.map_or(f64::INFINITY, f64::from)
+    }
 }
 
 impl Default for Optimisation {
@@ -47,6 +56,7 @@ impl Default for Optimisation {
             decay: 0.9999,
             weight_decay: 1e-7,
             clip: 200.0,
+            residual_bound: None,
         }
     }
 }
@@ -94,7 +104,7 @@ pub struct Copies {
 ///
 /// let mut differentiator = Differentiator::new(model, &threads);
 /// # let generation = Some(OffPolicy::TrajectoryBalance);
-/// let objectives = Objectives { generation, destruction: None, log_z: learner.log_z() };
+/// let objectives = Objectives { generation, destruction: None, log_z: learner.log_z(), residual_bound: f64::INFINITY };
 /// let losses = differentiator.off_policy(learner.weights(), batch, objectives);
 /// let rates = Optimisation { log_z_rate: 0.25, ..Optimisation::default() };
 /// let Norms { generation, destruction } = learner.step(&mut differentiator, &losses, &rates, 1.0, true);

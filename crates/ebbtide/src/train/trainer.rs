@@ -266,7 +266,9 @@ impl Trainer {
         let destruction = match self.valid.config().destruction_objective {
             None => None,
             objective => {
-                let objectives = Objectives { generation: None, destruction: objective, log_z: 0.0 };
+                let residual_bound = self.valid.config().optimisation.residual_bound();
+                let objectives =
+                    Objectives { generation: None, destruction: objective, log_z: 0.0, residual_bound };
                 self.differentiator.off_policy(weights, batch, objectives).destruction
             }
         };
@@ -355,6 +357,7 @@ impl Trainer {
             generation: self.valid.config().generation_objective.off_policy(),
             destruction,
             log_z: self.state.learner.log_z(),
+            residual_bound: self.valid.config().optimisation.residual_bound(),
         };
         let losses = self.differentiator.off_policy(self.state.learner.weights(), batch, objectives);
         self.finite(losses)

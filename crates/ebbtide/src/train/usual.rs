@@ -5,7 +5,7 @@ use super::exploration::Exploration;
 use super::learner::Optimisation;
 use super::local_search::LocalSearch;
 use super::replay::ReplayOptions;
-use crate::network::Backbone;
+use crate::network::{Backbone, View};
 use crate::objective::{GenerationObjective, Method};
 use crate::process::{Corrections, GenerationVariance, Grid, Multiplier};
 
@@ -38,7 +38,13 @@ impl Config {
             },
             destruction_bound: BoundSchedule::Constant,
             drift_bound: 1e4,
-            network: NetworkOptions { width: 64, depth: 2, backbone: Backbone::Shared, scale: 1.0 },
+            network: NetworkOptions {
+                width: 64,
+                depth: 2,
+                backbone: Backbone::Shared,
+                scale: 1.0,
+                view: View::Plain,
+            },
             generation_objective: method.generation(),
             destruction_objective: method.destruction(),
             likelihood_source: LikelihoodSource::Fresh,

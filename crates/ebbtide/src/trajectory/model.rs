@@ -1,6 +1,6 @@
 //! What is fixed about a sampler: its grid, its two kernels, and the shape of its network.
 
-use crate::network::{Backbone, Layout, Shape};
+use crate::network::{Backbone, Layout, Shape, View};
 use crate::process::{Destruction, Generation, TimeGrid};
 
 /// Everything about a sampler but its weights.
@@ -14,10 +14,12 @@ pub struct Model {
     pub destruction: Destruction,
     /// Where the weights stand.
     pub layout: Layout,
+    /// How the network sees states.
+    pub view: View,
 }
 
 impl Model {
-    /// Puts the parts together; the heads get the outputs that the kernels ask for.
+    /// Puts the parts together; the heads get the outputs that the kernels ask for, and the network sees states as they are.
     pub fn new(
         dim: usize,
         grid: TimeGrid,
@@ -35,7 +37,7 @@ impl Model {
             destruction_outputs: destruction.outputs(dim),
             backbone,
         });
-        Self { grid, generation, destruction, layout }
+        Self { grid, generation, destruction, layout, view: View::Plain }
     }
 
     /// Coordinates of a state.

@@ -103,7 +103,7 @@ prop_compose! {
             config.destruction = destruction;
         }
         let backbone = if separate { Backbone::Separate } else { Backbone::Shared };
-        config.network = NetworkOptions { width, depth, backbone, scale: 1.0 };
+        config.network = NetworkOptions { width, depth, backbone, ..config.network };
         config.destruction_bound = if rising { BoundSchedule::Rising } else { BoundSchedule::Constant };
         let optimisation = &mut config.optimisation;
         optimisation.arrangement = if one { Arrangement::Single } else { Arrangement::Separate };

@@ -157,6 +157,7 @@ fn off_policy(case: &Case, differentiator: &mut Differentiator, worst: &mut Wors
         generation: case.choice.generation.off_policy(),
         destruction: case.choice.destruction,
         log_z: case.log_z,
+        residual_bound: case.settings.residual_bound,
     };
     let losses = differentiator.off_policy(case.weights(), case.batch(), objectives);
     let (live, other) = (case.named_live(), case.named_other());
@@ -197,7 +198,9 @@ fn on_policy(
     let batch = Batch { importance: None, ..case.batch() };
     let generation = differentiator.reverse_kl(case.weights(), batch, &case.noise, &slopes);
     let destruction = case.choice.destruction.and_then(|objective| {
-        let objectives = Objectives { generation: None, destruction: Some(objective), log_z: 0.0 };
+        let residual_bound = case.settings.residual_bound;
+        let objectives =
+            Objectives { generation: None, destruction: Some(objective), log_z: 0.0, residual_bound };
         differentiator.off_policy(case.weights(), batch, objectives).destruction
     });
     let (live, other) = (case.named_live(), case.named_other());

@@ -3,7 +3,7 @@
 //!
 //! Everything is rounded to single precision when it is drawn, so that both see the same numbers.
 
-use ebbtide::network::{Backbone, Layout};
+use ebbtide::network::{Backbone, Layout, View};
 use ebbtide::process::{Corrections, GenerationVariance, Multiplier};
 use ebbtide::process::{Destruction, Generation, Grid, TimeGrid};
 use ebbtide::train::{Batch, Weights};
@@ -29,6 +29,8 @@ pub struct Shape {
     /// How far the heads reach: about 1 keeps tanh bent, much more saturates it.
     pub head_gain: f64,
     pub drift_bound: f32,
+    pub view: View,
+    pub residual_bound: f64,
     /// Where weights and trajectories come from.
     pub seed: u64,
 }
@@ -43,11 +45,30 @@ pub fn shapes() -> impl Strategy<Value = Shape> {
     let constants = (0.3..5.0_f32, 0.5..4.0_f32, 0.1..0.95_f32);
     let head_gain = prop_oneof![4 => Just(0.8), 1 => Just(5.0)];
     let gaps = prop::collection::vec(0.3..1.0, 1..=6);
-    (sizes, gaps, batch, constants, head_gain, any::<u64>()).prop_map(
-        |((dim, width, depth), gaps, batch, (sigma_squared, c1, c2), head_gain, seed)| {
+    let view = prop_oneof![Just(View::Plain), Just(View::Logarithmic)];
+    let residual_bound = prop_oneof![Just(f64::INFINITY), 0.5..8.0];
+    let choices = (head_gain, view, residual_bound);
+    (sizes, gaps, batch, constants, choices, any::<u64>()).prop_map(
+        |((dim, width, depth), gaps, batch, (sigma_squared, c1, c2), choices, seed)| {
+            let (head_gain, view, residual_bound) = choices;
             // A large batch of a large network would take the reference seconds.
             let width = if batch > SMALL { width.min(4) } else { width };
-            Shape { dim, width, depth, gaps, batch, sigma_squared, c1, c2, head_gain, drift_bound: 1e4, seed }
+            let drift_bound = 1e4;
+            Shape {
+                dim,
+                width,
+                depth,
+                gaps,
+                batch,
+                sigma_squared,
+                c1,
+                c2,
+                head_gain,
+                drift_bound,
+                view,
+                residual_bound,
+                seed,
+            }
         },
     )
 }
@@ -209,6 +230,11 @@ fn settings(choice: Choice, shape: &Shape) -> Settings {
             Backbone::Shared => reference::Backbone::Shared,
             Backbone::Separate => reference::Backbone::Separate,
         },
+        view: match shape.view {
+            View::Plain => reference::View::Plain,
+            View::Logarithmic => reference::View::Logarithmic,
+        },
+        residual_bound: shape.residual_bound,
     }
 }
 
@@ -220,7 +246,11 @@ fn model(choice: Choice, settings: &Settings) -> Model {
         reference::DestructionVariance::Bounded => Multiplier::Bounded,
         reference::DestructionVariance::Exponential => Multiplier::Exponential { bound: c1 },
     };
-    Model::new(
+    let view = match settings.view {
+        reference::View::Plain => View::Plain,
+        reference::View::Logarithmic => View::Logarithmic,
+    };
+    let model = Model::new(
         settings.dim,
         TimeGrid::new(&Grid::Given(settings.times.clone())).expect("increasing times"),
         Generation {
@@ -242,5 +272,6 @@ fn model(choice: Choice, settings: &Settings) -> Model {
         settings.width,
         settings.depth,
         choice.backbone,
-    )
+    );
+    Model { view, ..model }
 }

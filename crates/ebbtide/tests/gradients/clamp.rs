@@ -1,5 +1,6 @@
 //! The clamp on the drift: beyond the bound the value stays and the gradient is zero.
 
+use ebbtide::network::View;
 use ebbtide::objective::GenerationObjective;
 
 use crate::agreement::{Probes, Worst, check, drifts};
@@ -24,6 +25,8 @@ fn clamped_drifts_have_no_gradient() {
         c2: 0.7,
         head_gain: 0.8,
         drift_bound: BOUND,
+        view: View::Plain,
+        residual_bound: f64::INFINITY,
         seed: 11,
     };
     let mut worst = Worst::default();

@@ -1,5 +1,6 @@
 //! Every combination of objectives and options, each on a few random shapes.
 
+use ebbtide::network::View;
 use ebbtide::objective::GenerationObjective;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
@@ -64,6 +65,8 @@ fn many_tiles_in_many_lanes_agree() {
         c2: 0.7,
         head_gain: 0.8,
         drift_bound: 1e4,
+        view: View::Plain,
+        residual_bound: f64::INFINITY,
         seed: 5,
     };
     let mut worst = Worst::default();

@@ -13,7 +13,7 @@
 //! with ∂/∂f = (f − m) / r² and, as ∂s²/∂v = s² C₁ (1 − tanh² v), ∂/∂v = ½ (s²/r² − 1) C₁ (1 − tanh² v). The biases of
 //! the head have just these gradients, divided by d. With width 1 the weights have them times the single feature.
 
-use ebbtide::network::{Backbone, Process};
+use ebbtide::network::{Backbone, Process, View};
 use ebbtide::objective::GenerationObjective;
 use ebbtide::train::{Batch, Differentiator};
 use ebbtide::trajectory::{Network, Threads, simulate_forward};
@@ -49,6 +49,8 @@ fn one_step_of_reverse_kl_is_a_divergence_of_gaussians() {
             c2: 0.5,
             head_gain: 1.0,
             drift_bound: 1e4,
+            view: View::Plain,
+            residual_bound: f64::INFINITY,
             seed,
         };
         check_divergence(Case::new(choice, &shape));

@@ -1,6 +1,6 @@
 //! Draws have the density they claim: what the reference's kernels leave of each step is standard normal noise.
 
-use ebbtide::network::Backbone;
+use ebbtide::network::{Backbone, View};
 use ebbtide::objective::{DestructionObjective, GenerationObjective};
 use ebbtide::stream::{Address, Purpose};
 use ebbtide::train::Differentiator;
@@ -47,6 +47,8 @@ fn cases() -> impl Iterator<Item = Case> {
             c2: 0.8,
             head_gain: 1.0,
             drift_bound: 1e4,
+            view: View::Plain,
+            residual_bound: f64::INFINITY,
             seed: 70 + index as u64,
         };
         Case::new(choice, &shape)

@@ -42,6 +42,19 @@ pub struct Settings {
     pub destruction: Destruction,
     /// Whether both processes use one trunk.
     pub backbone: Backbone,
+    /// How the network sees a state.
+    pub view: View,
+    /// c, beyond which residuals of trajectory balance count in proportion.
+    pub residual_bound: f64,
+}
+
+/// How the network sees a coordinate x.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum View {
+    /// As it is.
+    Plain,
+    /// sign(x) ln(1 + |x|).
+    Logarithmic,
 }
 
 /// The factor γ on the variance of a generation step.

@@ -2,7 +2,7 @@
 
 use super::draw::Draw;
 use super::error_function::gelu;
-use super::{Backbone, Destruction, GenerationVariance, Parameters, Settings};
+use super::{Backbone, Destruction, GenerationVariance, Parameters, Settings, View};
 
 /// Which of the two outputs is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +97,11 @@ fn trunk_output(settings: &Settings, parameters: &Parameters, trunk: &str, x: &[
     let features = time_features(tensor(parameters, &format!("{trunk}.time.phase")), t);
     let te = gelu_of(&linear(parameters, &format!("{trunk}.time.0"), &features));
     let te = linear(parameters, &format!("{trunk}.time.1"), &te);
-    let se = linear(parameters, &format!("{trunk}.state"), x);
+    let seen: Vec<f64> = match settings.view {
+        View::Plain => x.to_vec(),
+        View::Logarithmic => x.iter().map(|x| x.signum() * x.abs().ln_1p()).collect(),
+    };
+    let se = linear(parameters, &format!("{trunk}.state"), &seen);
 
     // The concatenation (se, te) times a [2h][h] matrix, which is stored as its two halves.
     let mut hidden = tensor(parameters, &format!("{trunk}.backbone.0.bias")).to_vec();

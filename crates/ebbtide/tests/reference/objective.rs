@@ -21,14 +21,14 @@ pub struct Batch<'a> {
 /// What trains the generation process.
 #[derive(Clone, Copy)]
 pub enum GenerationObjective<'a> {
-    /// ½ (1/B) Σ w δ², δ = log Z + log p→ − log p← − ℓ.
+    /// (1/B) Σ w h(δ), δ = log Z + log p→ − log p← − ℓ, h(δ) = ½ δ², or c |δ| − ½ c² beyond the bound c.
     TrajectoryBalance {
         /// The batch.
         batch: Batch<'a>,
         /// log Z.
         log_z: f64,
     },
-    /// The same, log Z replaced by minus the weighted mean of log p→ − log p← − ℓ.
+    /// ½ (1/B) Σ w δ², log Z replaced by minus the weighted mean of log p→ − log p← − ℓ.
     VarGrad {
         /// The batch.
         batch: Batch<'a>,
@@ -45,14 +45,14 @@ pub enum GenerationObjective<'a> {
 /// What trains the destruction process.
 #[derive(Clone, Copy)]
 pub enum DestructionObjective<'a> {
-    /// ½ (1/B) Σ w δ², δ = log Z + log p→ − log p← − ℓ.
+    /// (1/B) Σ w h(δ), δ = log Z + log p→ − log p← − ℓ, h(δ) = ½ δ², or c |δ| − ½ c² beyond the bound c.
     TrajectoryBalance {
         /// The batch.
         batch: Batch<'a>,
         /// log Z.
         log_z: f64,
     },
-    /// The same, log Z replaced by minus the weighted mean of log p→ − log p← − ℓ.
+    /// ½ (1/B) Σ w δ², log Z replaced by minus the weighted mean of log p→ − log p← − ℓ.
     VarGrad {
         /// The batch.
         batch: Batch<'a>,
@@ -74,11 +74,11 @@ pub fn generation_loss(
     match objective {
         GenerationObjective::TrajectoryBalance { batch, log_z } => {
             let r = log_ratios(settings, generation, other, batch);
-            half_mean_square(log_z, &r, batch.weights)
+            mean_huber(settings.residual_bound, log_z, &r, batch.weights)
         }
         GenerationObjective::VarGrad { batch } => {
             let r = log_ratios(settings, generation, other, batch);
-            half_mean_square(-weighted_mean(&r, batch.weights), &r, batch.weights)
+            mean_huber(f64::INFINITY, -weighted_mean(&r, batch.weights), &r, batch.weights)
         }
         GenerationObjective::ReverseKl { noise, log_density } => {
             reverse_kl(settings, generation, other, noise, log_density)
@@ -96,11 +96,11 @@ pub fn destruction_loss(
     match objective {
         DestructionObjective::TrajectoryBalance { batch, log_z } => {
             let r = log_ratios(settings, other, destruction, batch);
-            half_mean_square(log_z, &r, batch.weights)
+            mean_huber(settings.residual_bound, log_z, &r, batch.weights)
         }
         DestructionObjective::VarGrad { batch } => {
             let r = log_ratios(settings, other, destruction, batch);
-            half_mean_square(-weighted_mean(&r, batch.weights), &r, batch.weights)
+            mean_huber(f64::INFINITY, -weighted_mean(&r, batch.weights), &r, batch.weights)
         }
         DestructionObjective::TrajectoryLikelihood { batch } => {
             let mut sum = 0.0;
@@ -137,10 +137,13 @@ pub fn weighted_mean(r: &[f64], w: &[f64]) -> f64 {
     sum / w.iter().sum::<f64>()
 }
 
-/// ½ (1/B) Σ w (log Z + r)².
-fn half_mean_square(log_z: f64, r: &[f64], w: &[f64]) -> f64 {
-    let sum: f64 = r.iter().zip(w).map(|(r, w)| w * (log_z + r).powi(2)).sum();
-    0.5 * sum / r.len() as f64
+/// (1/B) Σ w h(log Z + r), h(δ) = ½ δ² up to |δ| = c and c |δ| − ½ c² beyond.
+fn mean_huber(c: f64, log_z: f64, r: &[f64], w: &[f64]) -> f64 {
+    let h = |delta: f64| {
+        if delta.abs() <= c { 0.5 * delta.powi(2) } else { c * delta.abs() - 0.5 * c * c }
+    };
+    let sum: f64 = r.iter().zip(w).map(|(r, w)| w * h(log_z + r)).sum();
+    sum / r.len() as f64
 }
 
 fn reverse_kl(

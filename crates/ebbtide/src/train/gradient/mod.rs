@@ -45,6 +45,8 @@ pub struct Objectives {
     pub destruction: Option<DestructionObjective>,
     /// The current log Ẑ.
     pub log_z: f64,
+    /// Residuals of trajectory balance beyond this count in proportion, and not squared. Infinite if all count squared.
+    pub residual_bound: f64,
 }
 
 /// The losses of a batch; `None` for what was not asked.
@@ -79,7 +81,7 @@ pub struct Losses {
 /// // Without training the ends are N(0, 1), as the target is: the residual of each path is what log Ẑ is wrong by.
 /// let generation = Some(OffPolicy::TrajectoryBalance);
 /// let log_z = 0.5 * std::f64::consts::TAU.ln();
-/// let objectives = Objectives { generation, destruction: None, log_z: log_z + 2.0 };
+/// let objectives = Objectives { generation, destruction: None, log_z: log_z + 2.0, residual_bound: f64::INFINITY };
 /// let weights = Weights { live: &parameters, lagging: None };
 /// let Losses { generation, log_z_gradient, .. } = differentiator.off_policy(weights, batch, objectives);
 /// assert!((generation.expect("it was asked for") - 0.5 * 2.0 * 2.0).abs() < 1e-4);

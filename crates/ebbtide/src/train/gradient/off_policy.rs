@@ -44,8 +44,9 @@ impl Differentiator {
         self.complete(weights.live, count.div_ceil(share), generation.is_some(), destruction.is_some());
         let mean = |pick: fn(&Outcome) -> f64| self.outcomes.iter().map(pick).sum::<f64>() * scale;
         // A trajectory that ends where the density is zero says nothing about log Z.
+        let bound = objectives.residual_bound;
         let pulled = |(i, outcome): (usize, &Outcome)| match batch.log_density[i] > NOWHERE {
-            true => batch.importance(i) * outcome.residual,
+            true => batch.importance(i) * outcome.residual.clamp(-bound, bound),
             false => 0.0,
         };
         Losses {
@@ -62,7 +63,7 @@ impl Differentiator {
         batch: Batch,
         objectives: Objectives,
     ) -> (Option<SecondMoment>, Option<DestructionPull>) {
-        let balance = SecondMoment { offset: objectives.log_z };
+        let balance = SecondMoment { offset: objectives.log_z, bound: objectives.residual_bound };
         let (by_generation, by_destruction) = objectives.centred();
         let (mut centred_generation, mut centred_destruction) = (balance, balance);
         if by_generation || by_destruction {
@@ -91,7 +92,7 @@ impl Differentiator {
                 let ratios = generation.iter().zip(destruction).zip(batch.log_density);
                 let ratios = ratios.map(|((g, d), density)| g - d - density);
                 let importance = (0..batch.trajectories.len()).map(|i| batch.importance(i));
-                SecondMoment { offset: -weighted_mean(ratios, importance) }
+                SecondMoment { offset: -weighted_mean(ratios, importance), bound: f64::INFINITY }
             };
             if by_generation {
                 centred_generation = centre(generation, lagging_destruction);

@@ -46,6 +46,7 @@ impl Tile {
         let through = &mut self.scratch.rows[..dim * rows];
         // Without a sink, the states of the forward pass are not looked at.
         backward(trunk, packed, blocks, &[], activations, &mut parts, &mut self.descent, Some(through));
+        model.view.pull_back(Self::inputs(&self.inputs, blocks, dim), through);
         for j in 0..dim {
             let column = &mut gradient[j * steps * n + n..][..rows];
             for (sum, through) in column.iter_mut().zip(self.scratch.rows.chunks_exact(dim)) {
@@ -105,12 +106,14 @@ impl Tile {
             let (rows, [raw_gradient, _]) = (blocks.of_times(i..i + 1), &mut self.scratch.raw);
             transpose(pulled_now, n, n, raw_gradient, head.dense.weight.outputs);
             let packed = network.prelude.packed().head(Process::Generation);
+            let seen = &states[rows.start * dim..rows.end * dim];
             let mut parts = [Part { head, packed, rows, raw_gradient, sink: Some(sink) }];
             let trunk = &model.layout.trunks[head.trunk];
             let (packed, activations) =
                 (network.prelude.packed().trunk(head.trunk), &self.activations[head.trunk]);
             let (descent, through) = (&mut self.descent, &mut self.scratch.rows[..dim * n]);
             backward(trunk, packed, blocks, states, activations, &mut parts, descent, Some(through));
+            model.view.pull_back(seen, through);
             for j in 0..dim {
                 let (here, next) = (self.at(j, i, 1, steps), self.at(j, i + 1, 1, steps));
                 let column = &mut adjoint[here.start..next.end];

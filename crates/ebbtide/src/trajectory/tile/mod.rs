@@ -210,6 +210,7 @@ impl Tile {
                 }
             }
         }
+        model.view.apply(&mut self.inputs[..rows * dim]);
     }
 
     /// The rows of a coordinate at time `time` (0 … T) in an array that begins at `first_time`.
@@ -268,7 +269,7 @@ impl Tile {
         RowBlocks { first_time: times.start, times: times.len(), each }
     }
 
-    /// The states of the times a trunk is run at, `[row][coordinate]`.
+    /// What the network sees of the states of the times a trunk is run at, `[row][coordinate]`.
     fn inputs(inputs: &[f32], blocks: RowBlocks, dim: usize) -> &[f32] {
         let first = (blocks.first_time - 1) * blocks.each * dim;
         &inputs[first..first + blocks.rows() * dim]
@@ -312,6 +313,7 @@ impl Tile {
         let each = states.len() / model.dim();
         let blocks = RowBlocks { first_time: time, times: 1, each };
         transpose(states, each, each, &mut self.inputs, model.dim());
+        model.view.apply(&mut self.inputs[..states.len()]);
         let activations = &mut self.activations[head.trunk];
         let trunk = &model.layout.trunks[head.trunk];
         let (packed, biases) =
