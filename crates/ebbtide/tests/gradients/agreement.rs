@@ -18,7 +18,7 @@ use crate::reference::difference::{Estimate, derivative, directional};
 use crate::reference::draw::Draw;
 use crate::reference::kernel::{log_destruction, log_generation};
 use crate::reference::objective::{self, destruction_loss, generation_loss};
-use crate::reference::{Parameters, network};
+use crate::reference::{Parameters, Settings, network};
 
 /// The largest relative error of a slope.
 const SLOPE: f64 = 1e-4;
@@ -171,7 +171,8 @@ fn off_policy(case: &Case, differentiator: &mut Differentiator, worst: &mut Wors
     let loss = |p: &Parameters| generation_loss(&case.settings, theirs(case.log_z), p, &other);
     worst.value("generation loss", losses.generation.expect("asked for"), loss(&live), 1.0);
     if balances {
-        let by_log_z = |log_z: f64| generation_loss(&case.settings, theirs(log_z), &live, &other);
+        let squared = Settings { residual_bound: f64::INFINITY, ..case.settings.clone() };
+        let by_log_z = |log_z: f64| generation_loss(&squared, theirs(log_z), &live, &other);
         worst.slope("log Z", losses.log_z_gradient, derivative(&by_log_z, case.log_z), 1.0);
     }
     let gradient = differentiator.gradient(Process::Generation);

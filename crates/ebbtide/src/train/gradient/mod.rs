@@ -45,7 +45,7 @@ pub struct Objectives {
     pub destruction: Option<DestructionObjective>,
     /// The current log Ẑ.
     pub log_z: f64,
-    /// Residuals of trajectory balance beyond this count in proportion, and not squared. Infinite if all count squared.
+    /// Residuals of trajectory balance beyond this count in proportion for the networks, and not squared. Infinite if all count squared.
     pub residual_bound: f64,
 }
 

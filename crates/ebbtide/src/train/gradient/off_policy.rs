@@ -43,10 +43,10 @@ impl Differentiator {
         });
         self.complete(weights.live, count.div_ceil(share), generation.is_some(), destruction.is_some());
         let mean = |pick: fn(&Outcome) -> f64| self.outcomes.iter().map(pick).sum::<f64>() * scale;
-        // A trajectory that ends where the density is zero says nothing about log Z.
-        let bound = objectives.residual_bound;
+        // A trajectory that ends where the density is zero says nothing about log Z. A bound on residuals is none for log Ẑ: by the whole
+        // residuals of the first batches it goes far below, so that all trajectories are pulled in at first, and is where it belongs soon.
         let pulled = |(i, outcome): (usize, &Outcome)| match batch.log_density[i] > NOWHERE {
-            true => batch.importance(i) * outcome.residual.clamp(-bound, bound),
+            true => batch.importance(i) * outcome.residual,
             false => 0.0,
         };
         Losses {
