@@ -26,7 +26,7 @@ impl Bounds {
         while let Some(node) = waiting.pop_first() {
             let size = constant(model, node)?;
             let known = constants.insert(node, size).unwrap_or(0);
-            together = together - known + size;
+            together = (together - known).saturating_add(size);
             if together > self.most {
                 let what = format!("what `{}` computes from constants", model.nodes()[node].name);
                 return Ok(Some(Excess { what, size: Some(together) }));
