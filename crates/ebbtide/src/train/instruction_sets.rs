@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Config, LocalSearch, Trainer};
+use crate::network::View;
 use crate::numeric::vectors;
 use crate::numeric::widths::{all_vectors, with_vectors};
 use crate::objective::Method;
@@ -13,11 +14,11 @@ use crate::trajectory::Threads;
 const ITERATIONS: u64 = if cfg!(miri) { 1 } else { 100 };
 
 /// Both losses and log Ẑ of each iteration of a small training, replay and search included.
-fn losses(method: Method) -> Vec<[f64; 3]> {
+fn losses(method: Method, view: View) -> Vec<[f64; 3]> {
     let target: Arc<dyn Target> = NamedTarget::Gmm25.build().into();
     let mut config = Config::new(method, 3);
     (config.iterations, config.batch, config.network.width) = (ITERATIONS, 24, 16);
-    config.replay.capacity = 100;
+    (config.replay.capacity, config.network.view) = (100, view);
     if cfg!(miri) {
         (config.batch, config.network.width) = (3, 4);
     }
@@ -46,13 +47,18 @@ fn losses(method: Method) -> Vec<[f64; 3]> {
 fn the_first_hundred_losses_are_the_same_bits_on_all() {
     let asked = with_vectors(pulp::Arch::Scalar, vectors);
     assert!(matches!(asked, pulp::Arch::Scalar), "what is asked for is what is used");
-    let methods = [Method::TbTb, Method::TbTlm, Method::PisVarGrad];
-    for method in methods.into_iter().take(if cfg!(miri) { 1 } else { methods.len() }) {
-        let plain = with_vectors(pulp::Arch::Scalar, || losses(method));
+    let trainings = [
+        (Method::TbTb, View::Plain),
+        (Method::TbTb, View::Logarithmic),
+        (Method::TbTlm, View::Plain),
+        (Method::PisVarGrad, View::Logarithmic),
+    ];
+    for (method, view) in trainings.into_iter().take(if cfg!(miri) { 1 } else { trainings.len() }) {
+        let plain = with_vectors(pulp::Arch::Scalar, || losses(method, view));
         assert_eq!(plain.len() as u64, ITERATIONS);
         for (name, vectors) in all_vectors() {
-            let these = with_vectors(vectors, || losses(method));
-            assert_eq!(plain, these, "{method} with {name}");
+            let these = with_vectors(vectors, || losses(method, view));
+            assert_eq!(plain, these, "{method}, {view:?}, with {name}");
         }
     }
 }
