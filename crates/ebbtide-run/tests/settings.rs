@@ -196,6 +196,7 @@ fn every_setting_can_be_set_by_an_argument() {
             "optimisation.decay=0.5",
             "optimisation.weight-decay=0",
             "optimisation.clip=10",
+            "network.view=logarithmic",
             "replay.ratio=3",
             "replay.capacity=100",
             "replay.priority-exponent=0.5",
@@ -237,6 +238,7 @@ fn every_setting_can_be_set_by_an_argument() {
         "optimisation.arrangement",
         "optimisation.log-z-start",
         "optimisation.log-z-rate",
+        "optimisation.residual-bound",
         "exploration.form",
     ];
     assert_eq!(unchanged, excused);
