@@ -122,10 +122,11 @@ fn growth(constant: &Tensor) -> u128 {
     const LONGEST_SHAPE: usize = 64;
     let said = constant.cast_to::<f64>().ok().filter(|said| said.len() <= LONGEST_SHAPE);
     let numbers = said.as_ref().and_then(|said| said.try_as_plain_ram().ok()?.as_slice::<f64>().ok());
-    // Steps that are small make as many numbers as large ends.
+    // Steps that are small make as many numbers as large ends. The largest of all ends, "as far as it goes", is none.
     let by_numbers = numbers.into_iter().flatten().fold(1.0, |size: f64, number| {
         let number = number.abs();
-        size * if number > 0.0 { number.max(1.0 / number).ceil() } else { 1.0 }
+        let says_a_size = number > 0.0 && number < i64::MAX as f64;
+        size * if says_a_size { number.max(1.0 / number).ceil() } else { 1.0 }
     });
     (constant.len().max(1) as u128).saturating_mul(by_numbers as u128)
 }
