@@ -65,6 +65,7 @@ impl Work for Update {
             generation: Some(OffPolicy::TrajectoryBalance),
             destruction: Some(DestructionObjective::TrajectoryBalance),
             log_z: self.learner.log_z(),
+            residual_bound: f64::INFINITY,
         };
         let batch =
             Batch { trajectories: &self.trajectories, log_density: &self.log_density, importance: None };
