@@ -78,6 +78,8 @@ fn settings(dim: usize, width: usize, depth: usize, destruction: reference::Dest
         generation_variance: reference::GenerationVariance::Learned,
         destruction,
         backbone: reference::Backbone::Shared,
+        view: reference::View::Plain,
+        residual_bound: f64::INFINITY,
     }
 }
 
