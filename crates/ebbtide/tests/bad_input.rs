@@ -9,7 +9,6 @@ mod densities;
 #[path = "bad_input/settings.rs"]
 mod settings;
 
-use ebbtide::network::Backbone;
 use ebbtide::objective::Method;
 use ebbtide::target::NamedTarget;
 use ebbtide::train::{Config, LocalSearch, NetworkOptions};

@@ -7,7 +7,6 @@ use std::f64::consts::SQRT_2;
 use std::sync::Arc;
 
 use ebbtide::metric::{Bounds, EvaluationOptions, evaluate, wasserstein2};
-use ebbtide::network::Backbone;
 use ebbtide::objective::Method;
 use ebbtide::process::Corrections;
 use ebbtide::process::{GenerationVariance, Multiplier};
