@@ -252,8 +252,8 @@ fn sizes_that_nobody_knows() {
     let error = graph.ask().0.expect_err("it depends on the points");
     assert!(matches!(error, OnnxError::Unbounded { .. } | OnnxError::Prepare { .. }), "{error}");
     let branch = |name: &str| {
-        let (graph, _) = (GraphProto { name: name.to_owned(), ..Default::default() }, ());
-        let (name, g) = (format!("{name}_branch"), Some(graph));
+        let g = Some(GraphProto { name: name.to_owned(), ..Default::default() });
+        let name = format!("{name}_branch");
         AttributeProto { name, r#type: AttributeType::Graph as i32, g, ..Default::default() }
     };
     graph.ones("condition", &[1]).with("If", &["condition"], "chosen", vec![branch("then"), branch("else")]);
