@@ -1,5 +1,5 @@
-//! The memory that a configuration is said to take is what a training of it takes; and a saved state, however hostile,
-//! takes no more than a small multiple of itself.
+//! The memory that a configuration is said to take is what a training of it takes; a saved state or a formula, however hostile,
+//! takes no more than it accounts for.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ebbtide::network::Backbone;
 use ebbtide::objective::Method;
-use ebbtide::target::{NamedTarget, Target};
+use ebbtide::target::{Formula, NamedTarget, Target};
 use ebbtide::train::{Arrangement, Array, Config, State, Trainer};
 use ebbtide::trajectory::Threads;
 
@@ -131,6 +131,8 @@ fn main() {
     println!("test the_estimate_is_what_a_training_takes ... ok");
     reading_a_state_takes_a_small_multiple_of_it();
     println!("test reading_a_state_takes_a_small_multiple_of_it ... ok");
+    reading_a_formula_takes_what_its_words_account_for();
+    println!("test reading_a_formula_takes_what_its_words_account_for ... ok");
 }
 
 fn the_estimate_is_what_a_training_takes() {
@@ -216,6 +218,37 @@ fn reading_a_state_takes_a_small_multiple_of_it() {
                 let goes_on = name == "iteration" && value < 1 << 62;
                 assert_eq!(restored.is_ok(), goes_on, "{name} = {value}");
             }
+        }
+    }
+}
+
+fn reading_a_formula_takes_what_its_words_account_for() {
+    let waves: String = (1..20_000).map(|wave| format!("+sin({wave}*x0)")).collect();
+    let cases = [
+        ("many terms, none the same", 1, format!("-x0^2{waves}"), true),
+        (
+            "their sum, scaled again and again",
+            1,
+            format!("-x0^2 + {}0{waves}{}", "2*(".repeat(150), ")".repeat(150)),
+            true,
+        ),
+        ("a coordinate for each", 2000, "-sum(x^2)/2".to_owned(), true),
+        ("all pairs of coordinates", 150, "-sum(i, 0, dim-1, sum(j, i, dim-1, x[i]*x[j]))".to_owned(), true),
+        ("sums of sums", 1, "sum(i, 0, 9999, sum(j, 0, 9999, sin(i*x0 + j)))".to_owned(), false),
+        ("sums of nothing", 1, "x0 + sum(i, 1, 1e8, sum(j, 1, 1e8, 0))".to_owned(), false),
+        ("one term all over", 1, "sum(i, 1, 1e8, x0)".to_owned(), false),
+        ("sums over coordinates within each other", 500, "sum(sum(sum(x0*i)))".to_owned(), false),
+    ];
+    for (what, dim, text, is_read) in cases {
+        let before = IN_USE.load(Ordering::SeqCst);
+        PEAK.store(before, Ordering::SeqCst);
+        let read = Formula::new(&text, dim, &[]);
+        let taken = PEAK.load(Ordering::SeqCst) - before;
+        let allowed = (16 << 20) + 1024 * (text.len() * dim) as u64;
+        assert!(taken <= allowed, "{what}: {taken} bytes, where {allowed} are allowed");
+        assert_eq!(read.is_ok(), is_read, "{what}: {:?}", read.err());
+        if std::env::args().any(|argument| argument == "--nocapture") {
+            println!("{what}: {} bytes took {:.2} MiB", text.len(), taken as f64 / 1048576.0);
         }
     }
 }

@@ -8,8 +8,13 @@ use super::syntax::{Expression, Shape};
 use super::tape::{Operation, Place, Writer};
 use crate::target::Placement;
 
-/// More operations than this are not worth waiting for.
-const SIZE: usize = 1_000_000;
+/// Operations that any formula may have. Beyond that, only as many as its words and coordinates account for: whoever hands over a short
+/// text does not take much memory with it.
+const ALWAYS: usize = 1 << 16;
+/// Operations for each byte of it and each coordinate.
+const FOR_EACH: usize = 4;
+/// Parts that may be gone through for each of these operations, most of which come out the same as others before.
+const PARTS: usize = 4;
 
 /// Operations, the last of which gives the value.
 pub fn lower(
@@ -19,6 +24,9 @@ pub fn lower(
     placement: &Placement,
 ) -> Result<Vec<Operation>, FormulaError> {
     let dim = placement.dim();
+    let words = FOR_EACH.saturating_mul(text.len()).saturating_mul(dim);
+    // Where coordinates are mixed, each factor is an operation too.
+    let factors = placement.row(0).map_or(0, |row| row.len() * dim);
     let mut lowering = Lowering {
         text,
         dim,
@@ -26,6 +34,8 @@ pub fn lower(
         parameters: parameters.iter().map(|&(name, value)| (name, value, false)).collect(),
         indices: Vec::new(),
         writer: Writer::default(),
+        most: ALWAYS.saturating_add(words).saturating_add(factors),
+        parts: 0,
     };
     for (name, ..) in &lowering.parameters {
         let is_word = name.chars().next().is_some_and(|first| first.is_alphabetic() || first == '_')
@@ -42,8 +52,13 @@ pub fn lower(
         return Err(lowering.error(FormulaProblem::Idle((*name).to_owned()), 0..text.trim_end().len()));
     }
     let operations = lowering.writer.finish(last);
-    let occurs = |index: &usize| operations.contains(&Operation::Coordinate(*index));
-    match (0..dim).find(|index| !occurs(index)) {
+    let mut occurs = vec![false; dim];
+    for operation in &operations {
+        if let Operation::Coordinate(index) = operation {
+            occurs[*index] = true;
+        }
+    }
+    match occurs.iter().position(|occurs| !occurs) {
         Some(index) => {
             let place = 0..text.trim_end().len();
             Err(FormulaError::new(FormulaProblem::Unused(index), place, text))
@@ -71,6 +86,10 @@ struct Lowering<'a> {
     /// Indices of the sums around: names and values. That of a sum over all coordinates has no name, and makes `x` one of them.
     indices: Vec<(Option<&'a str>, i64)>,
     writer: Writer,
+    /// How many operations there may be.
+    most: usize,
+    /// How many parts of the formula were gone through, those within sums as often as they are summed.
+    parts: usize,
 }
 
 impl<'a> Lowering<'a> {
@@ -79,8 +98,9 @@ impl<'a> Lowering<'a> {
     }
 
     fn place(&mut self, expression: &'a Expression) -> Result<Place, FormulaError> {
-        if self.writer.len() > SIZE {
-            return Err(self.error(FormulaProblem::Size(SIZE), expression.place.clone()));
+        self.parts += 1;
+        if self.writer.len() > self.most || self.parts > PARTS.saturating_mul(self.most) {
+            return Err(self.error(FormulaProblem::Size(self.most), expression.place.clone()));
         }
         match &expression.shape {
             Shape::Number(value) => Ok(self.writer.constant(*value)),
@@ -253,9 +273,6 @@ impl<'a> Lowering<'a> {
         range: Range<i64>,
         term: &'a Expression,
     ) -> Result<Place, FormulaError> {
-        if range.end - range.start > SIZE as i64 {
-            return Err(self.error(FormulaProblem::Size(SIZE), term.place.clone()));
-        }
         let mut terms = Vec::new();
         for index in range {
             self.indices.push((name, index));

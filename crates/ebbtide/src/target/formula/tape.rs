@@ -74,7 +74,12 @@ impl Sum {
 
     /// The only term, with what it is multiplied by, if nothing is added to it.
     fn multiple(&self) -> Option<(Place, f64)> {
-        match self.terms[..] {
+        self.multiple_of(&self.terms)
+    }
+
+    /// The same, its terms being these.
+    fn multiple_of(&self, terms: &[(Place, Number)]) -> Option<(Place, f64)> {
+        match *terms {
             [(place, factor)] if self.plus == Number::ZERO => Some((place, factor.value() * self.by.value())),
             _ => None,
         }
@@ -282,9 +287,12 @@ fn pruned(operations: &[Operation]) -> Vec<Operation> {
 }
 
 /// Makes one sum of several where additions keep their order, so that nothing is rounded that was not before, and none is done twice.
+/// A sum that goes into the only one that uses it is left without terms: nothing rests on it any more.
 fn merge(operations: &mut [Operation]) {
     let mut uses = vec![0_usize; operations.len()];
     operations.iter().for_each(|operation| operation.each(|used| uses[used] += 1));
+    // They grow from sum to sum, and are moved on rather than copied: a chain of additions costs no more than it is long.
+    let mut terms_of: Vec<Vec<(Place, Number)>> = vec![Vec::new(); operations.len()];
     for place in 0..operations.len() {
         let (before, rest) = operations.split_at_mut(place);
         let Operation::Sum(sum) = &mut rest[0] else { continue };
@@ -293,25 +301,30 @@ fn merge(operations: &mut [Operation]) {
             _ => None,
         };
         let mut terms = Vec::new();
-        for &(place, factor) in &sum.terms {
+        for (place, factor) in std::mem::take(&mut sum.terms) {
             let is_plain = |sum: &Sum| (sum.by, sum.plus, factor) == (Number::ONE, Number::ZERO, Number::ONE);
             match earlier(place) {
-                Some(inner) if let Some((place, other)) = inner.multiple() => {
+                Some(inner) if let Some((place, other)) = inner.multiple_of(&terms_of[place]) => {
                     terms.push((place, Number::new(factor.value() * other)));
                 }
                 // The others come after it, as they would have anyhow.
                 Some(first) if terms.is_empty() && uses[place] == 1 && is_plain(first) => {
-                    terms.extend_from_slice(&first.terms);
+                    terms = std::mem::take(&mut terms_of[place]);
                 }
                 _ => terms.push((place, factor)),
             }
         }
-        sum.terms = terms.into();
-        if let [(only, factor)] = sum.terms[..]
+        if let [(only, factor)] = terms[..]
             && let Some(inner) = earlier(only).filter(|inner| uses[only] == 1 && inner.plus == Number::ZERO)
         {
             sum.by = Number::new(sum.by.value() * factor.value() * inner.by.value());
-            sum.terms = inner.terms.clone();
+            terms = std::mem::take(&mut terms_of[only]);
+        }
+        terms_of[place] = terms;
+    }
+    for (operation, terms) in operations.iter_mut().zip(terms_of) {
+        if let Operation::Sum(sum) = operation {
+            sum.terms = terms.into();
         }
     }
 }
