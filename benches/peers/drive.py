@@ -89,8 +89,11 @@ class Drive:
 
     def measure_growth(self):
         seconds = 0.1 if self.quick else 1.0
-        for axis, value, answer in growth.measure(self.binary, THREADS, seconds, say):
-            self.record.add("growth", f"{axis}={value}", "ebbtide", 1, answer)
+        for number in range(1, self.rounds + 1):
+            say(f"growth, round {number} of {self.rounds}")
+            for axis, value, answer in growth.measure(self.binary, THREADS, seconds, say):
+                self.record.add("growth", f"{axis}={value}", "ebbtide", number, answer)
+            self.write()
 
     def write(self):
         self.record.write(report(self.record, self.machine, self.note.strip()))

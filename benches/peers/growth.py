@@ -25,9 +25,9 @@ def measure(binary, threads, seconds, say):
 
 
 def curve(record, axis):
-    """(value, answer) along an axis."""
-    rows = [row for row in record.rows if row["item"] == "growth" and row["case"].startswith(f"{axis}=")]
-    return [(int(row["case"].split("=")[1]), row) for row in rows]
+    """(value, best answer) along an axis."""
+    cases = [case for case in record.cases("growth") if case.startswith(f"{axis}=")]
+    return [(int(case.split("=")[1]), record.best("growth", case, "ebbtide")) for case in cases]
 
 
 def deviation(record, axis, quantity):

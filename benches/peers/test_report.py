@@ -60,7 +60,9 @@ class Conclusions(unittest.TestCase):
     def test_growth_off_a_line(self):
         made = Record(Path("never-written.md"))
         for steps in (2, 5, 10, 20):
-            made.add("growth", f"steps={steps}", "ebbtide", 1, {"ms": 3.0 + 2.0 * steps, "peak_mb": steps**2})
+            quiet, busy = 3.0 + 2.0 * steps, 9.0 + steps**2
+            made.add("growth", f"steps={steps}", "ebbtide", 1, {"ms": busy, "peak_mb": steps**2})
+            made.add("growth", f"steps={steps}", "ebbtide", 2, {"ms": quiet, "peak_mb": steps**2})
         self.assertAlmostEqual(deviation(made, "steps", "ms"), 0.0)
         self.assertGreater(deviation(made, "steps", "peak_mb"), 0.1)
         self.assertIsNone(deviation(made, "batch", "ms"))

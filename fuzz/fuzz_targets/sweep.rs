@@ -8,8 +8,8 @@ use ebbtide_fuzz::Allowance;
 use ebbtide_run::sweep::Sweep;
 use libfuzzer_sys::fuzz_target;
 
-/// Lists multiply, so a sweep has more runs than bytes; there is a most that is taken.
-const ALLOWED: Allowance = Allowance { always: 64 << 20, for_each_byte: 256 };
+/// Lists multiply, so a sweep has more runs than bytes: up to ten thousand.
+const ALLOWED: Allowance = Allowance { always: 32 << 20, for_each_byte: 256 };
 
 fuzz_target!(|text: &str| match ALLOWED.hold(text.len(), || Sweep::read("fuzz.toml", text, Path::new("runs"))) {
     Ok(sweep) => {

@@ -199,7 +199,10 @@ fn a_run_that_cannot_be_read_does_not_stop_the_others() {
 #[test]
 fn a_wrong_sweep_is_told_with_its_places() {
     let place = Place::new();
+    let hundred = |first: u32| (first..first + 100).map(|one| one.to_string()).collect::<Vec<_>>().join(", ");
+    let many = format!("targets = \"25gmm\"\nsteps = [{}]\nseeds = [{}, 300]", hundred(1), hundred(0));
     let cases = [
+        (&*many, "the sweep has 10100 runs, and 10000 are the most"),
         ("seeds = [0]", "the sweep has no `targets`"),
         ("targets = []", "`targets` is empty"),
         ("targets = [\"26gmm\"]", "did you mean `25gmm`?"),

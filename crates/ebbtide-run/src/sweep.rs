@@ -31,6 +31,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+use std::collections::HashSet;
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -106,6 +107,9 @@ const KEYS: [&str; 6] = ["folder", "workers", "targets", "methods", "steps", "se
 const AXES: [(&str, &str); 4] =
     [("target", "targets"), ("method", "methods"), ("steps", "steps"), ("seed", "seeds")];
 
+/// Runs that a sweep may have. Lists multiply, so that a page of them could ask for more than any disk holds.
+const MOST: usize = 10_000;
+
 impl Sweep {
     /// Reads a sweep from TOML and checks all of its runs. `name` is the file's, for messages and the default folder, which is in
     /// `runs`.
@@ -118,6 +122,9 @@ impl Sweep {
         let workers = reading.workers();
         let stem = Path::new(name).file_stem().map_or("sweep".as_ref(), |stem| stem);
         let folder = reading.text("folder").map_or_else(|| runs.join(stem), PathBuf::from);
+        if reading.has_too_many(&[&targets, &methods, &steps, &seeds]) {
+            return Err(reading.problems);
+        }
         let mut jobs = Vec::new();
         for target in &targets {
             for method in &methods {
@@ -153,13 +160,16 @@ struct Reading<'a> {
     text: &'a str,
     entries: Vec<Entry>,
     problems: Problems,
+    /// Names of the runs so far.
+    names: HashSet<String>,
 }
 
 impl<'a> Reading<'a> {
     fn new(name: &'a str, text: &'a str) -> Result<Self, Problems> {
         let sources = vec![Source::file(name, text)];
         let entries = entries(0, text).map_err(|problems| Problems { sources: sources.clone(), problems })?;
-        let mut reading = Self { name, text, entries, problems: Problems { sources, problems: Vec::new() } };
+        let problems = Problems { sources, problems: Vec::new() };
+        let mut reading = Self { name, text, entries, problems, names: HashSet::new() };
         reading.refuse_unknown();
         Ok(reading)
     }
@@ -215,14 +225,35 @@ impl<'a> Reading<'a> {
                 Vec::new()
             }
             Value::List(values) => {
+                // Without the list, which would be copied for each of its values.
                 let with = |(value, span): &(Value, Range<usize>)| {
-                    let place = Place { source: 0, span: span.clone() };
-                    Some(Entry { value: value.clone(), place, ..entry.clone() })
+                    Some(Entry {
+                        path: entry.path.clone(),
+                        key: entry.key.clone(),
+                        table: entry.table.clone(),
+                        place: Place { source: 0, span: span.clone() },
+                        value: value.clone(),
+                    })
                 };
                 values.iter().map(with).collect()
             }
             _ => vec![Some(entry.clone())],
         }
+    }
+
+    /// Before any of them is looked at.
+    fn has_too_many(&mut self, lists: &[&Vec<Option<Entry>>]) -> bool {
+        let runs = lists.iter().fold(1_usize, |runs, list| runs.saturating_mul(list.len()));
+        if runs <= MOST {
+            return false;
+        }
+        let mut problem = Problem::new(format!("the sweep has {runs} runs, and {MOST} are the most"));
+        let longest = lists.iter().max_by_key(|list| list.len()).and_then(|list| list.first()?.as_ref());
+        if let Some(entry) = longest {
+            problem = problem.at(entry.key.clone(), "the longest list");
+        }
+        self.tell(problem.help("lists multiply: make several sweeps of it"));
+        true
     }
 
     fn workers(&mut self) -> Option<usize> {
@@ -258,7 +289,7 @@ impl<'a> Reading<'a> {
             }
         }
         match draft.resolve(Strictness::Lenient) {
-            Ok(settings) if jobs.iter().any(|job| job.name() == settings.name()) => {
+            Ok(settings) if !self.names.insert(settings.name()) => {
                 let problem = Problem::new(format!("{} is in the sweep twice", settings.name()));
                 let last = place.into_iter().flatten().next_back().unwrap_or(target);
                 self.tell(problem.at(last.place.clone(), "again"));
