@@ -244,7 +244,7 @@ fn reading_a_formula_takes_what_its_words_account_for() {
         PEAK.store(before, Ordering::SeqCst);
         let read = Formula::new(&text, dim, &[]);
         let taken = PEAK.load(Ordering::SeqCst) - before;
-        let allowed = (16 << 20) + 1024 * (text.len() * dim) as u64;
+        let allowed = (24 << 20) + 1024 * (text.len() * dim) as u64;
         assert!(taken <= allowed, "{what}: {taken} bytes, where {allowed} are allowed");
         assert_eq!(read.is_ok(), is_read, "{what}: {:?}", read.err());
         if std::env::args().any(|argument| argument == "--nocapture") {
