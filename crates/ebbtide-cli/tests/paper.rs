@@ -42,6 +42,27 @@ fn a_cell_is_trained_once_and_goes_on_when_more_is_asked_for() {
 }
 
 #[test]
+fn runs_that_samples_are_shown_of_are_trained_again_where_they_are_not_there() {
+    let place = Place::new();
+    let of = |name, more: &[&'static str]| {
+        let row =
+            ["paper", "run", name, "--targets=hard-funnel", "--methods=tb-tb", "--steps=5", "--seeds=1"];
+        told(place.command(&[&row[..], &["--iterations=2", "-q"], more].concat()))
+    };
+    assert_eq!(of("figure-3", &[]).code, 0);
+    let finding = || place.read("paper/results/funnel/hard-funnel-tb-tb-T5-s0.json");
+    let first = finding();
+    assert_eq!(of("figure-3", &["--dry-run"]).out, "0 of 1 runs to train\n");
+    fs::remove_dir_all(place.path().join("runs")).expect("removed");
+    assert_eq!(of("funnel", &["--dry-run"]).out, "0 of 1 runs to train\n", "a table needs no samples");
+    let missing = of("figure-3", &["--dry-run"]);
+    assert_eq!(missing.out, "funnel  hard-funnel-tb-tb-T5-s0\n1 of 1 runs to train\n");
+    assert_eq!(of("figure-3", &[]).code, 0);
+    assert!(place.path().join("runs/paper/hard-funnel-tb-tb-T5-s0/result.json").exists());
+    assert_eq!(finding(), first, "what was found before stays");
+}
+
+#[test]
 fn an_interruption_loses_nothing() {
     let place = Place::new();
     let mut child = place.spawn(place.command(&row(&["--seeds=1", "-q"])));

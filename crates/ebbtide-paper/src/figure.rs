@@ -71,6 +71,9 @@ impl Panel {
     }
 }
 
+/// The seed of the runs that samples are shown of.
+pub(crate) const SHOWN: u64 = 0;
+
 const BALANCE: GenerationObjective = GenerationObjective::TrajectoryBalance;
 
 /// All figures that there is something to draw for.

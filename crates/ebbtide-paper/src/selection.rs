@@ -2,7 +2,7 @@
 
 use ebbtide_run::settings::nearest;
 
-use crate::figure::FIGURES;
+use crate::figure::{FIGURES, SHOWN, Shows};
 use crate::{Paper, Row};
 
 /// What is asked for. Nothing means everything.
@@ -14,6 +14,12 @@ use crate::{Paper, Row};
 /// let funnels = Selection { names: vec!["funnel".to_owned()], ..Selection::default() };
 /// let short = Selection { steps: vec![5, 10], methods: vec!["tb-tb".to_owned()], ..funnels.clone() };
 /// assert_eq!((funnels.rows(&paper)?.len(), short.rows(&paper)?.len()), (48, 4));
+///
+/// // A figure of samples needs the run itself, of one seed; a table is content with what was found of it.
+/// let samples = Selection { names: vec!["figure-3".to_owned()], ..Selection::default() };
+/// let row = samples.rows(&paper)?[0];
+/// assert!(samples.shows_samples_of(row, 0) && !samples.shows_samples_of(row, 1));
+/// assert!(!funnels.shows_samples_of(row, 0));
 ///
 /// let wrong = Selection { targets: vec!["easy-funel".to_owned()], ..funnels };
 /// let unknown: Unknown = wrong.rows(&paper).expect_err("there is no such target");
@@ -79,6 +85,16 @@ impl Selection {
             rows.retain(|row| wanted.is_empty() || wanted.contains(&of(row)));
         }
         Ok(rows)
+    }
+
+    /// Whether a figure that is named shows samples of a row's run with this seed. Those are in the run's own folder: that the run was
+    /// written down once is not enough.
+    pub fn shows_samples_of(&self, row: &Row, seed: u64) -> bool {
+        let shows = |name: &String| {
+            let figure = FIGURES.iter().find(|figure| figure.name == *name);
+            figure.is_some_and(|figure| matches!(figure.shows, Shows::Samples { .. }) && figure.has(row))
+        };
+        seed == SHOWN && self.names.iter().any(shows)
     }
 
     /// The rows of all tables and figures that are named.

@@ -12,7 +12,7 @@ use ebbtide::target::NamedTarget;
 use ebbtide_paper::block::sections;
 use ebbtide_paper::work::{Task, tasks};
 use ebbtide_paper::write::{Form, write};
-use ebbtide_paper::{Finding, Paper, Row, Selection};
+use ebbtide_paper::{Finding, Paper, Results, Row, Selection};
 use ebbtide_run::durable::FileError;
 use ebbtide_run::job::JobState;
 use ebbtide_run::pool;
@@ -67,7 +67,8 @@ works on is left alone, so several may share the folders. As soon as a run is do
 paper/results, to be committed: figures, curve, settings, commit, and the one command that gives the same bits again.
 
 A file whose settings are not those of the row any more does not count, and its run is asked for again; so is one that is
-shorter than what is asked for, and its run goes on.
+shorter than what is asked for, and its run goes on. Figure 3 shows samples, which are in the folders of its runs: those are
+trained again where they are not there.
 
 Examples:
   ebbtide paper run funnel --targets easy-funnel --steps 5,10 --dry-run
@@ -81,19 +82,24 @@ impl Run {
     /// Trains what is missing, and prints the tables of what was asked for.
     pub fn run(&self, runs: &Path) -> Result<ExitCode, Failure> {
         let paper = Paper::new();
-        let rows = self.selection().rows(&paper).map_err(|unknown| Failure::Usage(unknown.to_string()))?;
+        let selection = self.selection();
+        let rows = selection.rows(&paper).map_err(|unknown| Failure::Usage(unknown.to_string()))?;
         let results = self.place.read(&paper);
         let shard = self.shard.unwrap_or(Shard::ALL);
         let all = tasks(&paper, &rows, self.seeds, self.iterations, runs);
         let asked = all.len();
         // Places in the whole are the same for every shard, however much is done.
         let mine = all.into_iter().enumerate().filter(|(place, _)| shard.has(*place)).map(|(_, task)| task);
-        let missing: Vec<Task> = mine.filter(|task| !task.is_done(&results)).collect();
+        let to_draw = |task: &Task| {
+            let is_there = matches!(task.job.state(), Ok(JobState::Done));
+            selection.shows_samples_of(task.row, task.seed) && !is_there
+        };
+        let missing: Vec<Task> = mine.filter(|task| !task.is_done(&results) || to_draw(task)).collect();
         if self.dry_run {
             list(&missing, asked)?;
             return Ok(ExitCode::SUCCESS);
         }
-        let worked = self.work(&missing, runs);
+        let worked = self.work(&missing, &results, runs);
         // Whatever became of some runs, the others are worth a table.
         let shown = self.show(&paper, &rows);
         match worked {
@@ -114,24 +120,28 @@ impl Run {
         }
     }
 
-    fn work(&self, missing: &[Task], runs: &Path) -> Result<ExitCode, Failure> {
+    fn work(&self, missing: &[Task], results: &Results, runs: &Path) -> Result<ExitCode, Failure> {
         if missing.is_empty() {
             return Ok(ExitCode::SUCCESS);
         }
         let folder = runs.join("paper");
         fs::create_dir_all(&folder).map_err(FileError::of("make", &folder))?;
-        let places: HashMap<&Path, PathBuf> =
-            missing.iter().map(|task| (task.job.folder.as_path(), task.row.file(task.seed))).collect();
+        // What was found before of a run that is trained for its samples stays.
+        let places: HashMap<&Path, PathBuf> = missing
+            .iter()
+            .filter(|task| !task.is_done(results))
+            .map(|task| (task.job.folder.as_path(), task.row.file(task.seed)))
+            .collect();
         let workers = self.jobs.unwrap_or_else(pool::cores);
         let jobs = missing.iter().map(|task| &task.job).collect();
         Jobs { jobs, workers, quiet: self.quiet }.work(|job| {
-            let finding = Finding::of_run(&job.folder)?;
-            Ok(finding.write(&self.place.results.join(&places[job.folder.as_path()]))?)
+            let Some(place) = places.get(job.folder.as_path()) else { return Ok(()) };
+            Ok(Finding::of_run(&job.folder)?.write(&self.place.results.join(place))?)
         })
     }
 
     fn show(&self, paper: &Paper, rows: &[&Row]) -> Result<(), Failure> {
-        let results = ebbtide_paper::Results::read(&self.place.results, paper);
+        let results = Results::read(&self.place.results, paper);
         Ok(write(&mut io::stdout().lock(), &sections(paper, &results, rows), Form::Text)?)
     }
 }

@@ -13,15 +13,13 @@ use ebbtide_run::run::RunError;
 use ebbtide_run::trained::Which;
 
 use super::{DrawingError, Picture, exact_draws};
-use crate::figure::Figure;
+use crate::figure::{Figure, SHOWN};
 use crate::{Paper, Row};
 
 /// Dots of a picture.
 const DOTS: usize = 2048;
 /// Draws that decide what is in sight.
 const DRAWS: usize = 20_000;
-/// The seed whose runs are shown.
-const SEED: u64 = 0;
 
 /// Where its runs come from.
 pub fn note(figure: &Figure) -> String {
@@ -42,12 +40,12 @@ pub fn strips(
     let mut steps: Vec<usize> = rows.iter().map(|row| row.steps).collect();
     steps.sort_unstable();
     steps.dedup();
-    let folder = |row: &Row| Paper::runs(runs).join(row.folder(SEED));
+    let folder = |row: &Row| Paper::runs(runs).join(row.folder(SHOWN));
     if !rows.iter().all(|row| is_run(&folder(row))) {
         return Ok(kept(figure, rows, &steps, before).unwrap_or_default());
     }
     let threads = Threads::new(1).map_err(|error| DrawingError::Portrait(RunError::from(error).into()))?;
-    let (across, up) = exact_draws(target, SEED, DRAWS)?;
+    let (across, up) = exact_draws(target, SHOWN, DRAWS)?;
     let window = Window::onto(&across, &up);
     let mut strips = Vec::new();
     for &steps in &steps {
