@@ -92,7 +92,7 @@ pub fn drawings(
             Shows::Samples { target, .. } => {
                 let rows: Vec<&Row> = paper.rows().filter(|row| figure.has(row)).collect();
                 let strips = samples::strips(figure, target, &rows, runs, before)?;
-                (strips, samples::note(figure))
+                (strips, samples::note(figure, &rows))
             }
         };
         Ok(Drawing { figure: *figure, strips, note })

@@ -21,10 +21,13 @@ const DOTS: usize = 2048;
 /// Draws that decide what is in sight.
 const DRAWS: usize = 20_000;
 
-/// Where its runs come from.
-pub fn note(figure: &Figure) -> String {
+/// What stands where, and where its runs come from.
+pub fn note(figure: &Figure, rows: &[&Row]) -> String {
+    let first = rows.first().map_or(0, |row| row.steps);
+    let methods: Vec<&str> = rows.iter().filter(|row| row.steps == first).map(|row| row.label).collect();
     format!(
-        "First two coordinates of 2048 samples; the last of each strip are exact draws. Samples come from run folders: `ebbtide paper run {} --seeds 1` trains them.",
+        "First two coordinates of 2048 samples, a strip for each number of steps; from left to right {}, and exact draws. Samples come from run folders: `ebbtide paper run {} --seeds 1` trains them.",
+        methods.join(", "),
         figure.name
     )
 }
