@@ -34,7 +34,7 @@ use pulp::{Simd, WithSimd};
 pub use self::columns::{Blocks, Columns, FAR};
 use self::panels::PANEL;
 pub use self::panels::Panels;
-use self::strip::{ADD, BLOCK, CONTINUE, GATHER, Left, REPLACE, Result, Right, strip};
+use self::strip::{ADD, BLOCK, GATHER, Left, REPLACE, Result, Right, strip};
 use super::aligned::LINE;
 
 /// A matrix by rows, `stride` apart.
@@ -82,9 +82,6 @@ impl<'a> RowsMut<'a> {
 /// Columns that gradients are gathered in together: four of the widest vectors.
 const BAND: usize = 4 * LINE;
 
-/// Rows of a panel that fit the nearest cache, with what else is needed there.
-const DEEP: usize = 256;
-
 /// Writes the transpose of a matrix of so many columns, whose rows are `stride` apart, with its own rows
 /// `transposed_stride` apart.
 ///
@@ -125,31 +122,24 @@ impl WithSimd for Multiply<'_> {
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { c, a, b } = self;
         let written = c.stride.min(c.columns.next_multiple_of(LINE));
-        // At least once, so that a product over nothing is zero.
-        for deep in (0..b.inner.max(1)).step_by(DEEP) {
-            let inner = (b.inner - deep).min(DEEP);
-            let data = a.data.get(deep..).unwrap_or_default();
-            let left = Left { data, block: BLOCK * a.stride, row: a.stride, step: 1 };
-            for index in 0..b.columns.div_ceil(PANEL) {
-                let (start, width) = b.panel(index);
-                let panel = &b.data[start + deep * width..start + (deep + inner) * width];
-                // No vector that is all padding.
-                let wanted = width.min(written - (index * PANEL).min(written));
-                let mut offset = 0;
-                while offset < wanted {
-                    let vectors = (wanted - offset).div_ceil(S::F32_LANES).min(2);
-                    let (first, columns) = (index * PANEL + offset, vectors * S::F32_LANES);
-                    let right = Right { data: panel.get(offset..).unwrap_or_default(), step: width };
-                    let (data, columns) = (&mut c.data[first..], columns.min(written - first));
-                    let result = Result { data, rows: c.rows, stride: c.stride, columns };
-                    match (vectors, deep) {
-                        (2, 0) => strip::<S, 2, REPLACE>(simd, inner, left, right, result),
-                        (2, _) => strip::<S, 2, CONTINUE>(simd, inner, left, right, result),
-                        (_, 0) => strip::<S, 1, REPLACE>(simd, inner, left, right, result),
-                        (_, _) => strip::<S, 1, CONTINUE>(simd, inner, left, right, result),
-                    }
-                    offset += vectors * S::F32_LANES;
+        let left = Left { data: a.data, block: BLOCK * a.stride, row: a.stride, step: 1 };
+        for index in 0..b.columns.div_ceil(PANEL) {
+            let (start, width) = b.panel(index);
+            let panel = &b.data[start..start + b.inner * width];
+            // No vector that is all padding.
+            let wanted = width.min(written - (index * PANEL).min(written));
+            let mut offset = 0;
+            while offset < wanted {
+                let vectors = (wanted - offset).div_ceil(S::F32_LANES).min(2);
+                let (first, columns) = (index * PANEL + offset, vectors * S::F32_LANES);
+                let right = Right { data: panel.get(offset..).unwrap_or_default(), step: width };
+                let (data, columns) = (&mut c.data[first..], columns.min(written - first));
+                let result = Result { data, rows: c.rows, stride: c.stride, columns };
+                match vectors {
+                    2 => strip::<S, 2, REPLACE>(simd, b.inner, left, right, result),
+                    _ => strip::<S, 1, REPLACE>(simd, b.inner, left, right, result),
                 }
+                offset += vectors * S::F32_LANES;
             }
         }
     }
@@ -212,7 +202,17 @@ impl WithSimd for Accumulate<'_> {
                 Right { data: &b.data[first..], step: b.stride }
             } else {
                 for (row, place) in scratch.chunks_exact_mut(width).take(b.rows).enumerate() {
-                    place[..columns].copy_from_slice(&b.data[row * b.stride + first..][..columns]);
+                    let from = &b.data[row * b.stride + first..][..columns];
+                    if columns == width {
+                        // By vectors: a call for so few numbers takes longer than to copy them.
+                        for (place, from) in
+                            S::as_mut_simd_f32s(place).0.iter_mut().zip(S::as_simd_f32s(from).0)
+                        {
+                            *place = *from;
+                        }
+                    } else {
+                        place[..columns].copy_from_slice(from);
+                    }
                 }
                 Right { data: scratch, step: width }
             };

@@ -6,12 +6,10 @@ use pulp::Simd;
 
 /// The sum replaces it; those of successive inner indices are.
 pub(super) const REPLACE: u8 = 0;
-/// It is the beginning of the sum; as for `REPLACE`.
-pub(super) const CONTINUE: u8 = 1;
 /// The sum is added to it; those of successive rows are.
-pub(super) const ADD: u8 = 2;
+pub(super) const ADD: u8 = 1;
 /// The sum replaces it; as for `ADD`.
-pub(super) const GATHER: u8 = 3;
+pub(super) const GATHER: u8 = 2;
 
 /// Rows of a result that are computed together, where registers allow.
 pub(super) const BLOCK: usize = 12;
@@ -116,16 +114,6 @@ impl Block {
         let lanes = S::F32_LANES;
         let whole = self.columns == V * lanes;
         let mut sums = [[simd.splat_f32s(0.0); V]; M];
-        if MODE == CONTINUE {
-            let mut before = sums;
-            for (m, before) in before.iter_mut().enumerate() {
-                let before = pulp::bytemuck::cast_slice_mut::<_, f32>(before);
-                // SAFETY: row m of the result.
-                let place = unsafe { std::slice::from_raw_parts(self.c.add(m * self.c_row), self.columns) };
-                before[..self.columns].copy_from_slice(place);
-            }
-            sums = before;
-        }
         // Every third row has a pointer of its own, and the two after it are reached by the processor's own addressing.
         let mut a = [self.a; BLOCK / 3];
         for (group, a) in a.iter_mut().enumerate() {
