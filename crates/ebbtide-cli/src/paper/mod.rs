@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use ebbtide_paper::{Paper, Results};
+use ebbtide::objective::Method;
+use ebbtide::target::NamedTarget;
+use ebbtide_paper::{Paper, Results, Selection};
 
 use crate::failure::{Failure, say};
 use crate::parse::Suggested;
@@ -67,6 +69,32 @@ impl Place {
             say(&format!("not counted: {}: {}", self.results.join(&aside.file).display(), aside.reason));
         }
         results
+    }
+}
+
+/// Which rows of tables are meant; all of them, unless it is said.
+#[derive(Args)]
+struct Rows {
+    /// Only these targets: easy-funnel,hard-funnel
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = Suggested(NamedTarget::PAPER.map(NamedTarget::name).to_vec()), hide_possible_values = true)]
+    targets: Vec<String>,
+    /// Only these methods, or rows of the ablation: tb-tlm,tb-tb
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = Suggested(Method::ALL.map(Method::name).to_vec()), hide_possible_values = true)]
+    methods: Vec<String>,
+    /// Only these numbers of steps: 5,10
+    #[arg(long, value_name = "T,…", value_delimiter = ',')]
+    steps: Vec<usize>,
+}
+
+impl Rows {
+    /// Those rows of the tables and figures of these names.
+    fn of(&self, names: &[String]) -> Selection {
+        Selection {
+            names: names.to_vec(),
+            targets: self.targets.clone(),
+            methods: self.methods.clone(),
+            steps: self.steps.clone(),
+        }
     }
 }
 

@@ -7,21 +7,19 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use ebbtide::objective::Method;
-use ebbtide::target::NamedTarget;
 use ebbtide_paper::block::sections;
 use ebbtide_paper::work::{Task, tasks};
 use ebbtide_paper::write::{Form, write};
-use ebbtide_paper::{Finding, Paper, Results, Row, Selection};
+use ebbtide_paper::{Finding, Paper, Results, Row};
 use ebbtide_run::durable::FileError;
 use ebbtide_run::job::JobState;
 use ebbtide_run::pool;
 use ebbtide_run::sweep::Shard;
 
-use super::{Place, names};
+use super::{Place, Rows, names};
 use crate::failure::{Failure, settle};
 use crate::jobs::Jobs;
-use crate::parse::{self, Suggested};
+use crate::parse;
 
 /// What to train. Everything is as in the paper, and nothing is trained twice.
 #[derive(Args)]
@@ -30,15 +28,8 @@ pub struct Run {
     /// Tables and figures; `ebbtide paper list` has their names
     #[arg(required = true, value_name = "TABLE", value_parser = names(), hide_possible_values = true)]
     names: Vec<String>,
-    /// Only these targets: easy-funnel,hard-funnel
-    #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = Suggested(NamedTarget::PAPER.map(NamedTarget::name).to_vec()), hide_possible_values = true)]
-    targets: Vec<String>,
-    /// Only these methods, or rows of the ablation: tb-tlm,tb-tb
-    #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = Suggested(Method::ALL.map(Method::name).to_vec()), hide_possible_values = true)]
-    methods: Vec<String>,
-    /// Only these numbers of steps: 5,10
-    #[arg(long, value_name = "T,…", value_delimiter = ',')]
-    steps: Vec<usize>,
+    #[command(flatten)]
+    only: Rows,
     /// How many seeds, from 0 on
     #[arg(long, value_name = "N", default_value_t = 3)]
     seeds: u64,
@@ -82,7 +73,7 @@ impl Run {
     /// Trains what is missing, and prints the tables of what was asked for.
     pub fn run(&self, runs: &Path) -> Result<ExitCode, Failure> {
         let paper = Paper::new();
-        let selection = self.selection();
+        let selection = self.only.of(&self.names);
         let rows = selection.rows(&paper).map_err(|unknown| Failure::Usage(unknown.to_string()))?;
         let results = self.place.read(&paper);
         let shard = self.shard.unwrap_or(Shard::ALL);
@@ -108,15 +99,6 @@ impl Run {
                 shown.unwrap_or_else(|failure| failure.tell());
                 Err(failure)
             }
-        }
-    }
-
-    fn selection(&self) -> Selection {
-        Selection {
-            names: self.names.clone(),
-            targets: self.targets.clone(),
-            methods: self.methods.clone(),
-            steps: self.steps.clone(),
         }
     }
 

@@ -6,9 +6,9 @@ use std::process::ExitCode;
 
 use clap::Args;
 use ebbtide_paper::block::sections;
-use ebbtide_paper::{Paper, Selection, keep, write};
+use ebbtide_paper::{Paper, keep, write};
 
-use super::{Place, names};
+use super::{Place, Rows, names};
 use crate::compare::Form;
 use crate::failure::Failure;
 
@@ -19,6 +19,8 @@ pub struct Show {
     /// Tables and figures; `ebbtide paper list` has their names [default: all]
     #[arg(value_name = "TABLE", value_parser = names(), hide_possible_values = true)]
     names: Vec<String>,
+    #[command(flatten)]
+    only: Rows,
     /// How the tables are written
     #[arg(long, value_enum, default_value_t = Form::Text, value_name = "FORM")]
     form: Form,
@@ -26,7 +28,7 @@ pub struct Show {
     #[arg(long, conflicts_with = "form")]
     json: bool,
     /// Write everything there is into this folder instead: README.md, index.html and figures/
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["form", "json", "names"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["form", "json", "names", "Rows"])]
     into: Option<PathBuf>,
     #[command(flatten)]
     place: Place,
@@ -43,6 +45,7 @@ Seeds that diverged are counted below the table, and runs that were stopped earl
 
 Examples:
   ebbtide paper show funnel
+  ebbtide paper show 25gmm funnel --methods tb-tb --steps 5,10
   ebbtide paper show ablation --form markdown
   ebbtide paper show --json
   ebbtide paper show --into paper";
@@ -54,8 +57,8 @@ impl Show {
         if let Some(folder) = &self.into {
             return self.keep(&paper, runs, folder);
         }
-        let selection = Selection { names: self.names.clone(), ..Selection::default() };
-        let rows = selection.rows(&paper).map_err(|unknown| Failure::Usage(unknown.to_string()))?;
+        let rows =
+            self.only.of(&self.names).rows(&paper).map_err(|unknown| Failure::Usage(unknown.to_string()))?;
         let results = self.place.read(&paper);
         let sections = sections(&paper, &results, &rows);
         write::write(&mut io::stdout().lock(), &sections, self.form())?;
