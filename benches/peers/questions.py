@@ -44,9 +44,11 @@ def questions(rounds, quick):
     """All questions but growth, in the order in which they are asked."""
     product = {"work": "sgemm", "seconds": 0.2 if quick else 0.5}
     limit, torch_limit = ("sgemm", "limit", product), ("sgemm-torch", "torch-eager", product)
+    limit_of_one = ("sgemm-1", "ebbtide-1", product)
 
     def same(item, case, request, programs):
         limits = (limit, torch_limit) if "torch-eager" in programs else (limit,)
+        limits += (limit_of_one,) if "ebbtide-1" in programs else ()
         return Question(item, case, (*limits, *((name, name, request) for name in programs)), rounds)
 
     for shape in SHAPES:

@@ -99,8 +99,9 @@ Each figure is the best of several rounds, in which all programs were asked in t
 round, the best mean over a chunk of calls. "× JAX" and the like say how many times as fast Ebbtide is;
 "× PyTorch" is against the better of the two. GFLOP is the arithmetic that the work needs, counted as
 `crates/ebbtide-bench/src/arithmetic.rs` says. The share is that arithmetic, over Ebbtide's time, over the
-rate of a large product by the gemm crate on the same threads in the same rounds. The table beside this
-file has every round.
+rate of a large product by the gemm crate on the same threads in the same rounds. "At sgemm's pace" says what would
+be measured if Ebbtide did that arithmetic at this rate and nothing besides took any time, or if two threads were as many times as
+fast as one as they are at the large product. The table beside this file has every round.
 """
 
 SECTIONS = [
@@ -158,7 +159,7 @@ def report(record, machine, note):
     parts.append(table(["", ""], machine))
     parts.append(limits(record))
     parts.append("## Required and measured\n")
-    parts.append(table(["", "required", "measured", ""], (need.row() for need in requirements(record))))
+    parts.append(table(["", "required", "measured", "", "at sgemm's pace"], (need.row() for need in requirements(record))))
     parts.append(HOW)
     for item, title in SECTIONS:
         if record.cases(item):

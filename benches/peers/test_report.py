@@ -48,6 +48,16 @@ class Conclusions(unittest.TestCase):
         made.add("transport", "elsewhere", "sgemm", 1, {"ms": 0.1, "flops": 2e9})
         self.assertAlmostEqual(share_of_sgemm(made, "update", case), 0.5)
 
+    def test_the_limit_is_what_the_large_product_would_allow(self):
+        made = answered({"ebbtide": 9.0, "ebbtide-1": 16.0, "jax": 49.0, "sgemm": 4.0, "sgemm-1": 9.0})
+        needs = {need.what: need for need in requirements(made)}
+        jax = needs["update, width 64, T = 5: against JAX"]
+        self.assertEqual((jax.measured, jax.limit), (5.0, 10.0))
+        threads = needs["update, width 64, T = 5: two threads against one"]
+        self.assertEqual((threads.measured, threads.limit), (1.7, 2.0))
+        self.assertIsNone(needs["2-Wasserstein of 2048 points, d = 2: against POT"].limit)
+        self.assertIn("| 5.00 × | met | 10.00 × |", report(made, [("processor", "any")], ""))
+
     def test_a_failure_is_shown_and_the_rest_stands(self):
         made = answered({})
         made.rows = [row for row in made.rows if row["program"] != "jax"]
