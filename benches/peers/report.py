@@ -100,8 +100,9 @@ round, the best mean over a chunk of calls. "× JAX" and the like say how many t
 "× PyTorch" is against the better of the two. GFLOP is the arithmetic that the work needs, counted as
 `crates/ebbtide-bench/src/arithmetic.rs` says. The share is that arithmetic, over Ebbtide's time, over the
 rate of a large product by the gemm crate on the same threads in the same rounds. "At sgemm's pace" says what would
-be measured if Ebbtide did that arithmetic at this rate and nothing besides took any time, or if two threads were as many times as
-fast as one as they are at the large product. The table beside this file has every round.
+be measured if Ebbtide did that arithmetic at the rate of the large product, by the gemm crate's or PyTorch's library, whichever was faster in
+these rounds, and nothing besides took any time; or if two threads were as many times as fast as one as they are at the gemm crate's.
+The table beside this file has every round.
 """
 
 SECTIONS = [

@@ -53,6 +53,8 @@ class Conclusions(unittest.TestCase):
         needs = {need.what: need for need in requirements(made)}
         jax = needs["update, width 64, T = 5: against JAX"]
         self.assertEqual((jax.measured, jax.limit), (5.0, 10.0))
+        faster = answered({"ebbtide": 9.0, "jax": 49.0, "sgemm": 4.0, "sgemm-torch": 1.0})
+        self.assertEqual(next(iter(requirements(faster))).limit, 25.0)
         threads = needs["update, width 64, T = 5: two threads against one"]
         self.assertEqual((threads.measured, threads.limit), (1.7, 2.0))
         self.assertIsNone(needs["2-Wasserstein of 2048 points, d = 2: against POT"].limit)
