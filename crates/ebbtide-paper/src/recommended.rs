@@ -21,7 +21,7 @@ const TARGETS: [NamedTarget; 4] =
 const ROWS: [(NamedTarget, Method); 4] = [
     (NamedTarget::Gmm25, Method::TbTlm),
     (NamedTarget::Gmm40, Method::TbTlm),
-    (NamedTarget::EasyFunnel, Method::TbTlm),
+    (NamedTarget::EasyFunnel, Method::TbTb),
     (NamedTarget::HardFunnel, Method::TbTb),
 ];
 
