@@ -97,7 +97,7 @@ fn a_run_on_a_read_only_disk_can_be_used_and_goes_on_elsewhere() {
     let whole = whole(&place);
     let script = r#"
         mkdir frozen kept
-        for moment in 0.1 0.2 0.3 0.4 0.5 0.6; do
+        for moment in 0.01 0.03 0.06 0.1 0.15 0.2; do
             mount -t tmpfs -o size=100m tmpfs frozen
             "$EBBTIDE" train "$@" --runs frozen > /dev/null 2>&1 &
             until ls frozen/*/checkpoints/0* > /dev/null 2>&1; do sleep 0.01; done
@@ -118,15 +118,60 @@ fn a_run_on_a_read_only_disk_can_be_used_and_goes_on_elsewhere() {
     "#;
     let Some(script) = shell(&place, script, &settings()) else { return };
     assert_eq!(script.code, 0, "{}", script.err);
-    for moment in ["0.1", "0.2", "0.3", "0.4", "0.5", "0.6"] {
+    let mut going = 0;
+    for moment in ["0.01", "0.03", "0.06", "0.1", "0.15", "0.2"] {
         let read = |what: &str| place.read(&format!("kept/{moment}.{what}"));
-        for refused in [read("begin"), read("resume")] {
-            let is_told = refused.contains("Read-only file system") && refused.contains("frozen");
-            assert!(is_told || refused.contains("is finished"), "{moment}: {refused}");
-        }
+        let is_told = |words: &str| words.contains("Read-only file system") && words.contains("frozen");
+        assert!(is_told(&read("begin")), "{moment}: {}", read("begin"));
+        let refused = read("resume");
+        assert!(is_told(&refused) || refused.contains("is finished"), "{moment}: {refused}");
+        going += u32::from(is_told(&refused));
         assert!(read("sample").ends_with("\n0\n"), "{moment}: {}", read("sample"));
         assert_same(&place.path().join(format!("kept/{moment}")), &whole);
     }
+    assert!(going > 0, "all had ended before the disk was read-only: make them longer");
+}
+
+/// What a process has open it may go on writing to; what it opens from then on it may not.
+#[test]
+fn a_folder_that_becomes_read_only_under_a_run_stops_it() {
+    let place = Place::new();
+    let whole = whole(&place);
+    let script = r#"
+        mkdir frozen kept
+        for moment in 0.01 0.02 0.04 0.07 0.1 0.15; do
+            "$EBBTIDE" train "$@" --runs frozen/$moment > /dev/null 2> kept/$moment.said &
+            until ls frozen/$moment/*/checkpoints/0* > /dev/null 2>&1; do sleep 0.01; done
+            sleep $moment
+            mount --bind frozen frozen
+            until mount -o remount,bind,ro frozen 2> /dev/null; do :; done
+            wait $!
+            echo $? > kept/$moment.code
+            umount frozen
+            "$EBBTIDE" resume frozen/$moment/* --quiet > /dev/null 2> kept/$moment.after
+            cp -r frozen/$moment/* kept/$moment
+        done
+    "#;
+    let Some(script) = shell(&place, script, &settings()) else { return };
+    assert_eq!(script.code, 0, "{}", script.err);
+    let mut stopped = 0;
+    for moment in ["0.01", "0.02", "0.04", "0.07", "0.1", "0.15"] {
+        let read = |what: &str| place.read(&format!("kept/{moment}.{what}"));
+        let said = read("said");
+        match &*read("code") {
+            "0\n" => assert!(read("after").contains("is finished"), "{moment}: {}", read("after")),
+            code => {
+                stopped += 1;
+                assert_eq!(code, "1\n", "{moment}: {said}");
+                assert!(
+                    said.contains("Read-only file system") && said.contains("frozen"),
+                    "{moment}: {said}"
+                );
+            }
+        }
+        assert_same(&place.path().join(format!("kept/{moment}")), &whole);
+    }
+    assert!(stopped > 0, "all had ended before the folder was read-only: make them longer");
 }
 
 #[test]

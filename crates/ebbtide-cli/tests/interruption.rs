@@ -109,6 +109,90 @@ fn a_hundred_kills_never_lose_the_last_good_checkpoint() {
     let log = fs::read_to_string(run.join("log.txt")).expect("a log");
     assert!(!log.contains("cannot be used"), "a checkpoint was damaged");
     assert_eq!(log.matches("goes on after iteration").count(), 100);
+    ends_like_a_whole_one(&place, &run, &arguments);
+}
+
+/// Lets a run that would never end come to an end a few iterations from now, and compares it with one to which nothing happened.
+fn ends_like_a_whole_one(place: &Place, run: &Path, arguments: &[&str]) {
+    let length = format!("--iterations={}", saved(run) + 20);
+    let name = run.to_str().expect("UTF-8");
+    let ended = told(place.command(&["resume", name, &length, "--quiet", "--threads=2"]));
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    let others = arguments.iter().copied().filter(|argument| !argument.starts_with("--iterations"));
+    let arguments: Vec<&str> = others.chain([length.as_str(), "--runs=whole"]).collect();
+    let whole = told(place.train(&arguments));
+    assert_eq!(whole.code, 0, "{}", whole.err);
+    assert_same(run, &place.only_run("whole"));
+}
+
+/// A run that is killed again and again, and whose newest checkpoint is then removed, cut, emptied, or has a bit turned over.
+#[test]
+fn a_checkpoint_that_is_lost_or_damaged_costs_time_and_nothing_else() {
+    let place = Place::new();
+    let arguments = [
+        "25gmm",
+        "--iterations=100000000",
+        "--quiet",
+        "--set=checkpoint.seconds=0",
+        "--set=evaluation.every=0",
+    ];
+    let mut child = place.spawn(place.train(&arguments));
+    wait_until("the first checkpoint", || {
+        let begun = fs::read_dir(place.path().join("runs")).is_ok_and(|mut runs| runs.next().is_some());
+        begun && saved(&place.only_run("runs")) > 0
+    });
+    let run = place.only_run("runs");
+    let name = run.to_str().expect("UTF-8");
+    let (mut moments, mut gone, mut damaged) = (Moments(3), 0, 0);
+    let count = || {
+        let names =
+            fs::read_dir(run.join("checkpoints")).expect("listed").flatten().map(|entry| entry.file_name());
+        names.filter(|name| name.to_string_lossy().starts_with('0')).count()
+    };
+    for round in 0..24 {
+        wait_until("a second checkpoint", || count() >= 2);
+        std::thread::sleep(moments.next(Duration::from_millis(12)));
+        child.kill().expect("killed");
+        child.wait().expect("it is gone");
+        let newest = last_checkpoint(&run).expect("there are two");
+        let whole = fs::read(&newest).expect("it is whole");
+        let at = moments.next(Duration::from_nanos(whole.len() as u64 - 1)).as_nanos() as usize;
+        match round % 4 {
+            0 => fs::remove_file(&newest).expect("removed"),
+            1 => fs::write(&newest, &whole[..at]).expect("cut"),
+            2 => fs::write(&newest, "").expect("emptied"),
+            _ => {
+                let mut turned = whole;
+                turned[at] ^= 1 << (round / 4);
+                fs::write(&newest, turned).expect("turned over");
+            }
+        }
+        if round % 4 == 0 {
+            // A kill may have come before the log could tell of it, and then nobody misses it.
+            let of = newest.file_stem().expect("a name").to_string_lossy().trim_start_matches('0').to_owned();
+            let log = fs::read_to_string(run.join("log.txt")).expect("a log");
+            gone += usize::from(log.contains(&format!("checkpoint after iteration {of}\n")));
+        } else {
+            damaged += 1;
+            let drawn = told(place.command(&["sample", name, "-n", "1"]));
+            assert_eq!(drawn.code, 0, "{}", drawn.err);
+            assert!(
+                drawn.err.contains("cannot be used") && drawn.err.contains("the one before is taken"),
+                "{}",
+                drawn.err
+            );
+        }
+        child = place.spawn(place.command(&["resume", name, "--quiet", "--threads=1"]));
+        let before = saved(&run);
+        wait_until("a checkpoint after that", || saved(&run) > before);
+    }
+    child.kill().expect("killed");
+    child.wait().expect("it is gone");
+    let log = fs::read_to_string(run.join("log.txt")).expect("a log");
+    let told = (log.matches(", is gone").count(), log.matches("the one before is taken").count());
+    assert_eq!(told, (gone, damaged));
+    assert!(gone > 0);
+    ends_like_a_whole_one(&place, &run, &arguments);
 }
 
 #[test]

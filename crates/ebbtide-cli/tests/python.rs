@@ -9,8 +9,9 @@ mod place;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
-use place::{Place, Told, assert_same, interrupt, told, wait_until};
+use place::{Moments, Place, Told, assert_same, interrupt, told, wait_until};
 
 /// Two humps, and a note of which process has them.
 const MODEL: &str = "
@@ -130,6 +131,96 @@ fn who_goes_away_leaves_no_process_behind() {
     child.kill().expect("killed");
     child.wait().expect("it is gone");
     wait_until("the end of the model", || !signal("-0", &process));
+}
+
+/// What a model does at the call whose number is in a file beside it.
+const FAULTY: &str = "
+import os, pathlib, time
+import numpy as np
+
+here = pathlib.Path(__file__).parent
+here.joinpath('process').write_text(str(os.getpid()))
+calls = 0
+
+def log_density(x):
+    global calls
+    calls += 1
+    fault = here / 'fault'
+    if fault.exists():
+        kind, at = fault.read_text().split()
+        if calls == int(at):
+            here.joinpath('met').write_text(kind)
+            if kind == 'hang':
+                while True:
+                    pass
+            if kind == 'raise':
+                raise ValueError('no such point')
+            if kind == 'leave':
+                os._exit(3)
+            return {'nan': x[:, 0] * np.nan, 'inf': x[:, 0] + np.inf, 'short': x[1:, 0], 'words': 'high'}[kind]
+    return -(x[:, 0]**2 - 4)**2 - 0.5 * (x[:, 1] - x[:, 0])**2
+";
+
+const FAULTY_RUN: [&str; 5] =
+    ["--python=model.py", "--dim=2", "--iterations=60", "--set=checkpoint.seconds=0", "--quiet"];
+
+#[test]
+fn a_model_that_fails_once_costs_nothing_that_was_saved() {
+    let Some(model) = Modelled::new() else { return };
+    model.place.write("model.py", FAULTY);
+    let whole = told(model.train(&[&FAULTY_RUN[..], &["--runs=whole"]].concat()));
+    assert_eq!(whole.code, 0, "{}", whole.err);
+    let whole = model.place.only_run("whole");
+    let faults = [
+        ("raise", "ValueError: no such point"),
+        ("leave", "ended by itself (exit status: 3)"),
+        ("nan", "the log density is NaN at x = ["),
+        ("inf", "the log density is inf at x = ["),
+        ("short", "one number for each row"),
+        ("words", "which is no array of numbers"),
+    ];
+    let mut moments = Moments(4);
+    for (kind, words) in faults {
+        for turn in 0..3 {
+            // Past the pilot that looks for the density, and before the end.
+            let at = 200 + moments.next(Duration::from_nanos(100)).as_nanos();
+            model.place.write("fault", &format!("{kind} {at}"));
+            let runs = format!("{kind}{turn}");
+            let failed = told(model.train(&[&FAULTY_RUN[..], &["--runs", &runs]].concat()));
+            assert_eq!(failed.code, 1, "{kind} at {at}: {}", failed.err);
+            assert!(failed.err.contains(words), "{kind} at {at}: {}", failed.err);
+            fs::remove_file(model.place.path().join("fault")).expect("mended");
+            let run = model.place.only_run(&runs);
+            let resumed = model.about(&run, &["resume", "--quiet", "--threads=1"]);
+            assert_eq!(resumed.code, 0, "{kind} at {at}: {}", resumed.err);
+            assert_same(&run, &whole);
+        }
+    }
+}
+
+#[test]
+fn a_model_that_never_answers_is_left_by_the_second_interrupt() {
+    let Some(model) = Modelled::new() else { return };
+    model.place.write("model.py", FAULTY);
+    let whole = told(model.train(&[&FAULTY_RUN[..], &["--runs=whole"]].concat()));
+    assert_eq!(whole.code, 0, "{}", whole.err);
+    model.place.write("fault", "hang 250");
+    let mut child = model.place.spawn(model.train(&[&FAULTY_RUN[..], &["--runs=broken"]].concat()));
+    wait_until("the model to hang", || model.place.path().join("met").exists());
+    let process = model.process();
+    interrupt(&child);
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(child.try_wait().expect("it can be asked").is_none(), "an iteration is ended first");
+    interrupt(&child);
+    let begun = Instant::now();
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+    assert!(begun.elapsed() < Duration::from_secs(1));
+    wait_until("the end of the model", || !signal("-0", &process));
+    fs::remove_file(model.place.path().join("fault")).expect("mended");
+    let run = model.place.only_run("broken");
+    let resumed = model.about(&run, &["resume", "--quiet", "--threads=1"]);
+    assert_eq!(resumed.code, 0, "{}", resumed.err);
+    assert_same(&run, &model.place.only_run("whole"));
 }
 
 #[test]

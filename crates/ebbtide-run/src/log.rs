@@ -1,6 +1,6 @@
 //! `log.txt`: what happened to a run, in words.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 
@@ -8,6 +8,19 @@ use jiff::Timestamp;
 
 use crate::durable::FileError;
 use crate::{Environment, Event, Observer, Status};
+
+const SAVED: &str = "checkpoint after iteration ";
+const GOES_ON: &str = "goes on after iteration ";
+
+/// The iteration of the last checkpoint that a log tells of: one that was written, or that the run went on with.
+pub fn saved(path: &Path) -> Option<u64> {
+    let text = fs::read(path).ok()?;
+    let text = String::from_utf8_lossy(&text);
+    text.lines().rev().find_map(|line| {
+        let (_, rest) = line.split_once(SAVED).or_else(|| line.split_once(GOES_ON))?;
+        rest.split(' ').next()?.parse().ok()
+    })
+}
 
 /// A log that lines are added to.
 pub struct Log {
@@ -43,7 +56,7 @@ impl Observer for Log {
                 self.line(&format!("begins: {iterations} iterations"))
             }
             Event::Begun { iteration, iterations, .. } => {
-                self.line(&format!("goes on after iteration {iteration} of {iterations}"));
+                self.line(&format!("{GOES_ON}{iteration} of {iterations}"));
             }
             Event::Recorded(record) => {
                 if let Some(figures) = &record.figures {
@@ -52,7 +65,7 @@ impl Observer for Log {
                     self.line(&format!("iteration {iteration}: ELBO {elbo:.4}{eubo}, ESS {ess:.1} %"));
                 }
             }
-            Event::Saved { iteration, .. } => self.line(&format!("checkpoint after iteration {iteration}")),
+            Event::Saved { iteration, .. } => self.line(&format!("{SAVED}{iteration}")),
             Event::Remarked(text) => self.line(text),
             Event::Ended(outcome) => {
                 let how = match &outcome.status {

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use ebbtide::target::{Oracle, Target};
 use ebbtide::trajectory::{Sampler, Threads};
 
-use crate::checkpoint::{CheckpointError, best, newest};
+use crate::checkpoint::CheckpointError;
 use crate::folder::Files;
-use crate::run::{MAY_CHANGE, RunError, read_settings, settings_of};
+use crate::run::{RunError, own_best, own_checkpoint, read_settings};
 use crate::settings::Settings;
 
 /// Which weights of a run.
@@ -105,18 +105,13 @@ impl Trained {
     ) -> Result<Self, RunError> {
         let folder = path.to_owned();
         let mut settings = read_settings(path)?;
-        let checkpoints = Files(path).checkpoints();
         let mut remarks = Vec::new();
-        let stored = match which {
-            Which::Last => newest(&checkpoints, &mut remarks)?,
-            Which::Best => Some(best(&checkpoints)?),
-        };
-        let stored = stored.ok_or_else(|| CheckpointError::None { folder: checkpoints.clone() })?;
         // Weights make no sense in any other sampler than the one that they were trained for.
-        let mut begun = settings_of(stored.settings()?, "the settings in the checkpoint")?;
-        if let Some(difference) = settings.difference(&begun, MAY_CHANGE) {
-            return Err(RunError::Changed { path: folder, difference });
-        }
+        let (stored, mut begun) = match which {
+            Which::Last => own_checkpoint(path, &settings, &mut remarks)?
+                .ok_or_else(|| CheckpointError::None { folder: Files(path).checkpoints() })?,
+            Which::Best => own_best(path, &settings)?,
+        };
         if let Some(oracle) = oracle {
             begun.target.bring(oracle)?;
         }

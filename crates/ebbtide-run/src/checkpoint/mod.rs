@@ -176,6 +176,7 @@ const AVERAGED: &str = "averaged-parameters";
 const ITERATION: &str = "iteration";
 const LOG_Z: &str = "log-z";
 const BEST: &str = "best-";
+const ASIDE: &str = "aside-";
 const SUFFIX: &str = ".safetensors";
 
 /// How many checkpoints are kept: the newest, and the one before in case something happens to it.
@@ -230,10 +231,30 @@ pub(crate) fn keep_best(folder: &Path, iteration: Option<u64>) -> Result<(), Fil
     Ok(())
 }
 
+/// Puts checkpoints of more iterations than these aside: those that were passed over, and would be taken for the newest ones as long as a run has not
+/// got there again. They are another run's, perhaps, so that they are not removed.
+pub(crate) fn put_aside(folder: &Path, iterations: u64) -> Result<(), FileError> {
+    for (_, path) in numbered(folder)?.into_iter().filter(|(of, _)| *of > iterations) {
+        let name = path.file_name().expect("a file that was listed").to_string_lossy();
+        fs::rename(&path, folder.join(format!("{ASIDE}{name}"))).map_err(FileError::of("rename", &path))?;
+    }
+    Ok(())
+}
+
 /// The newest checkpoint that is whole, if there is any at all. A damaged one is passed over with a remark.
 pub fn newest(folder: &Path, remarks: &mut Vec<String>) -> Result<Option<Stored>, CheckpointError> {
+    newest_before(folder, u64::MAX, remarks)
+}
+
+/// The same among those of fewer iterations than `end`.
+pub(crate) fn newest_before(
+    folder: &Path,
+    end: u64,
+    remarks: &mut Vec<String>,
+) -> Result<Option<Stored>, CheckpointError> {
     let mut first = None;
-    for (iteration, path) in numbered(folder)?.into_iter().rev() {
+    let older = numbered(folder)?.into_iter().filter(|(iteration, _)| *iteration < end);
+    for (iteration, path) in older.rev() {
         match open(&path).and_then(|contents| Stored::new(path.clone(), iteration, contents)) {
             Ok(stored) => return Ok(Some(stored)),
             Err(CheckpointError::Damaged { damage, path }) => {
@@ -257,6 +278,11 @@ impl Stored {
             Some(Array::U64(written)) if *written == [iteration] => Ok(stored),
             _ => Err(stored.damaged(Damage::Name)),
         }
+    }
+
+    /// Its file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Iterations that made it.

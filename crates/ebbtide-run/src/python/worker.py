@@ -8,13 +8,19 @@ if sys.path[:1] == [""]:  # the working directory; the model's own folder takes 
 import difflib
 import json
 import os
+import select
 import signal
 import struct
+import threading
+import time
 import traceback
 import types
 
 LONGEST = 16_000
 """Letters of a traceback that are told."""
+
+PATIENCE = 3
+"""Seconds that there are to end in, once nobody asks any more."""
 
 
 class Complaint(Exception):
@@ -34,6 +40,21 @@ def streams():
     os.dup2(2, 1)
     sys.stdout.reconfigure(line_buffering=True)
     return questions, answers
+
+
+def leave_with(questions):
+    """Ends this process soon after whoever asks has gone, even where the model never answers."""
+    if not hasattr(select, "poll"):
+        return
+    end = select.poll()
+    end.register(questions, 0)  # no events but that the other end is closed
+
+    def watch():
+        end.poll()
+        time.sleep(PATIENCE)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def fill(stream, room):
@@ -160,6 +181,7 @@ def main():
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
     questions, answers = streams()
+    leave_with(questions)
     try:
         serve(questions, answers)
     except Complaint as complaint:

@@ -113,8 +113,8 @@ pub enum RunError {
     },
     /// Somebody changed the settings.
     #[error(
-        "{} was begun with {} = {}, and now its config.toml says {}. A run must stay the run that was begun: change it \
-         back, or begin a new one with `ebbtide train --config`",
+        "{} was begun with {} = {}, says its checkpoint, and now its config.toml says {}. A run must stay the run that was begun: change it \
+         back, or begin a new one with `ebbtide train --config`; a checkpoint that was copied there from another run must go",
         path.display(), difference.key, difference.theirs, difference.ours
     )]
     Changed {

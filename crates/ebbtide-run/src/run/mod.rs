@@ -2,6 +2,7 @@
 
 mod ending;
 mod error;
+mod own;
 mod resume;
 
 use std::fs;
@@ -15,7 +16,8 @@ use ebbtide::train::{TrainError, Trainer};
 use ebbtide::trajectory::Threads;
 
 pub use error::RunError;
-pub(crate) use resume::MAY_CHANGE;
+use own::MAY_CHANGE;
+pub(crate) use own::{own_best, own_checkpoint};
 pub use resume::may_change;
 
 use crate::best::Explosion;

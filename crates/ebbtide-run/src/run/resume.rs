@@ -8,22 +8,12 @@ use ebbtide::target::Oracle;
 use ebbtide::train::{BoundSchedule, Trainer};
 use ebbtide::trajectory::Threads;
 
-use super::{Run, RunError, read_outcome, read_settings, settings_of};
+use super::{MAY_CHANGE, Run, RunError, own_checkpoint, read_outcome, read_settings};
 use crate::checkpoint::{self, Progress, Stored};
 use crate::durable::FileError;
 use crate::folder::Folder;
 use crate::settings::{LOG_Z_START, Placing, Settings, placing};
-use crate::{Environment, Outcome, Status, durable};
-
-/// Settings that do not touch the training itself, and may change when a run is resumed.
-pub(crate) const MAY_CHANGE: &[&str] = &[
-    "iterations",
-    "evaluation.every",
-    "evaluation.samples",
-    "evaluation.explosion",
-    "metrics.every",
-    "checkpoint.seconds",
-];
+use crate::{Environment, Outcome, Status, durable, log};
 
 impl Run {
     /// Takes a run up where its last checkpoint left it, to a result that is bitwise that of a run that was never stopped.
@@ -91,21 +81,25 @@ impl Run {
         let mut settings = written.clone();
         settings.config.iterations = iterations.unwrap_or(written.config.iterations);
         let mut remarks = Vec::new();
-        let found = checkpoint::newest(&folder.files().checkpoints(), &mut remarks)?;
+        let own = own_checkpoint(&path, &settings, &mut remarks)?;
         // What the run was begun with, as far as anything is left of it.
-        let begun = match &found {
-            Some(stored) => settings_of(stored.settings()?, "the settings in the checkpoint")?,
-            None => settings.clone(),
+        let (found, begun) = match own {
+            Some((stored, begun)) => (Some(stored), begun),
+            None => (None, settings.clone()),
         };
-        if let Some(difference) = settings.difference(&begun, MAY_CHANGE) {
-            return Err(RunError::Changed { path, difference });
+        let done = found.as_ref().map_or(0, Stored::iteration);
+        if let Some(saved) = log::saved(&folder.files().log())
+            && saved > done
+            && remarks.is_empty()
+        {
+            remarks.push(format!("the newest checkpoint, of iteration {saved}, is gone"));
         }
         let outcome = read_outcome(&path).unwrap_or_else(|error| {
             remarks.push(format!("{error}; it is left aside"));
             None
         });
         let lengths = Lengths {
-            done: found.as_ref().map_or(0, Stored::iteration),
+            done,
             asked: settings.config.iterations,
             written: written.config.iterations,
             begun: begun.config.iterations,
@@ -133,6 +127,7 @@ impl Run {
             }
             durable::sync_folder(&path).map_err(FileError::of("make sure of", &path))?;
         }
+        checkpoint::put_aside(&folder.files().checkpoints(), done)?;
         checkpoint::keep_best(&folder.files().checkpoints(), progress.best.iteration())?;
         if lengths.asked != lengths.begun {
             remarks.push(format!("its length is {} iterations now; it was {}", lengths.asked, lengths.begun));

@@ -3,10 +3,12 @@
 use std::fs;
 
 use ebbtide::objective::Method;
-use ebbtide_run::Status;
+use ebbtide::target::NamedTarget;
 use ebbtide_run::folder::Files;
-use ebbtide_run::run::RunError;
+use ebbtide_run::run::{Run, RunError};
+use ebbtide_run::settings::Preset;
 use ebbtide_run::trained::{Trained, Which};
+use ebbtide_run::{Status, Stop};
 
 use crate::small::{begin, folder, resume, small, threads, traces};
 
@@ -39,7 +41,8 @@ fn a_damaged_checkpoint_is_passed_over() {
     }
     let message = resume(&broken, Some(50), u64::MAX).expect_err("all are damaged").to_string();
     assert!(message.contains("none of the checkpoints"), "{message}");
-    assert!(!old.exists(), "only the newest two are kept");
+    assert!(old.exists(), "the newest two that can be used are kept, and a damaged one is not among them");
+    assert!(checkpoints.join("aside-000000023.safetensors").exists());
 }
 
 #[test]
@@ -60,6 +63,83 @@ fn a_header_that_was_changed_and_a_name_that_lies_are_noticed() {
     fs::rename(&newest, newest.with_file_name("000000099.safetensors")).expect("renamed");
     let trained = Trained::open(&folder, Which::Last, &threads()).expect("the one before");
     assert!(trained.iteration == 12 && trained.remarks[0].contains("its name"), "{:?}", trained.remarks);
+}
+
+/// Checkpoints of another target, of another dimension and of another seed, newer than those of the run.
+#[test]
+fn a_checkpoint_of_another_run_is_recognised() {
+    let parent = folder();
+    let settings = small(Method::TbTb, 2);
+    let (whole, _) = begin(parent.path(), &settings, u64::MAX);
+    let others = [
+        (NamedTarget::Gmm40, 2, "target"),
+        (NamedTarget::Manywell, 2, "target"),
+        (NamedTarget::Gmm25, 3, "seed"),
+    ];
+    for (target, seed, key) in others {
+        let mut other = Preset::Paper.settings(target, Some(Method::TbTb), 3);
+        other.config = settings.config.clone();
+        other.keeping = settings.keeping;
+        other.config.seed = seed;
+        let (other, _) = begin(parent.path(), &other, 23);
+        let foreign = Files(&other).checkpoints().join("000000023.safetensors");
+        let (run, _) = begin(parent.path(), &settings, 12);
+        let place = Files(&run).checkpoints().join("000000023.safetensors");
+        fs::copy(&foreign, &place).expect("copied");
+        let trained = Trained::open(&run, Which::Last, &threads()).expect("its own is there");
+        assert_eq!(trained.iteration, 12);
+        let told = format!("000000023.safetensors is of another run, with {key} = ");
+        assert!(trained.remarks[0].contains(&told), "{:?}", trained.remarks);
+        resume(&run, None, u64::MAX).expect("it goes on with its own");
+        assert!(fs::read_to_string(Files(&run).log()).expect("a log").contains(&told));
+        assert!(traces(&whole) == traces(&run), "{key}");
+        let aside = Files(&run).checkpoints().join("aside-000000023.safetensors");
+        assert_eq!(fs::read(&aside).expect("it is somebody's"), fs::read(&foreign).expect("a checkpoint"));
+
+        // With none of its own left, it may as well be the settings that have changed.
+        let (run, _) = begin(parent.path(), &settings, 12);
+        fs::remove_file(Files(&run).checkpoints().join("000000012.safetensors")).expect("removed");
+        fs::copy(&foreign, Files(&run).checkpoints().join("000000023.safetensors")).expect("copied");
+        let refused = resume(&run, None, u64::MAX).expect_err("it has none of its own");
+        assert!(
+            matches!(&refused, RunError::Changed { difference, .. } if difference.key == key),
+            "{refused}"
+        );
+        assert!(refused.to_string().contains("copied there from another run"), "{refused}");
+    }
+}
+
+#[test]
+fn a_checkpoint_that_is_gone_is_missed() {
+    let parent = folder();
+    let settings = small(Method::TbTb, 2);
+    let (whole, _) = begin(parent.path(), &settings, u64::MAX);
+    let (run, _) = begin(parent.path(), &settings, 12);
+    resume(&run, None, 23).expect("it goes on");
+    let log = || fs::read_to_string(Files(&run).log()).expect("a log");
+    assert!(!log().contains("is gone"), "{}", log());
+    for (gone, before) in [("000000023", "goes on after iteration 12"), ("000000012", "begins: 40")] {
+        fs::remove_file(Files(&run).checkpoints().join(format!("{gone}.safetensors"))).expect("removed");
+        // It ends before there is another checkpoint, as if it had been killed.
+        drop(Run::resume(&run, None, &threads()).expect("it could go on"));
+        let stop = Stop::new();
+        stop.ask();
+        Run::resume(&run, None, &threads()).expect("it goes on").go(&stop, &mut ()).expect("it stops");
+        assert!(
+            log().contains(&format!(
+                "the newest checkpoint, of iteration {}, is gone",
+                gone.trim_start_matches('0')
+            )),
+            "{}",
+            log()
+        );
+        assert!(log().contains(before), "{}", log());
+        if gone == "000000023" {
+            assert!(Files(&run).checkpoints().join("000000012.safetensors").exists());
+        }
+    }
+    resume(&run, None, u64::MAX).expect("it ends");
+    assert!(traces(&whole) == traces(&run));
 }
 
 #[test]
