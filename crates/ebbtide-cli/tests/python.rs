@@ -159,10 +159,23 @@ def log_density(x):
                 os._exit(3)
             return {'nan': x[:, 0] * np.nan, 'inf': x[:, 0] + np.inf, 'short': x[1:, 0], 'words': 'high'}[kind]
     return -(x[:, 0]**2 - 4)**2 - 0.5 * (x[:, 1] - x[:, 0])**2
+
+def slopes(x):
+    pull = x[:, 1] - x[:, 0]
+    return np.stack([-4 * x[:, 0] * (x[:, 0]**2 - 4) + pull, -pull], axis=1)
 ";
 
-const FAULTY_RUN: [&str; 5] =
-    ["--python=model.py", "--dim=2", "--iterations=60", "--set=checkpoint.seconds=0", "--quiet"];
+const FAULTY_RUN: [&str; 9] = [
+    "--python=model.py",
+    "--dim=2",
+    "--gradient=slopes",
+    "--set=placement.by=\"hand\"",
+    "--set=placement.location=[0, 0]",
+    "--set=placement.scale=[2, 2]",
+    "--iterations=60",
+    "--set=checkpoint.seconds=0",
+    "--quiet",
+];
 
 #[test]
 fn a_model_that_fails_once_costs_nothing_that_was_saved() {
@@ -182,8 +195,7 @@ fn a_model_that_fails_once_costs_nothing_that_was_saved() {
     let mut moments = Moments(4);
     for (kind, words) in faults {
         for turn in 0..3 {
-            // Past the pilot that looks for the density, and before the end.
-            let at = 200 + moments.next(Duration::from_nanos(100)).as_nanos();
+            let at = 5 + moments.next(Duration::from_nanos(100)).as_nanos();
             model.place.write("fault", &format!("{kind} {at}"));
             let runs = format!("{kind}{turn}");
             let failed = told(model.train(&[&FAULTY_RUN[..], &["--runs", &runs]].concat()));
@@ -204,7 +216,7 @@ fn a_model_that_never_answers_is_left_by_the_second_interrupt() {
     model.place.write("model.py", FAULTY);
     let whole = told(model.train(&[&FAULTY_RUN[..], &["--runs=whole"]].concat()));
     assert_eq!(whole.code, 0, "{}", whole.err);
-    model.place.write("fault", "hang 250");
+    model.place.write("fault", "hang 50");
     let mut child = model.place.spawn(model.train(&[&FAULTY_RUN[..], &["--runs=broken"]].concat()));
     wait_until("the model to hang", || model.place.path().join("met").exists());
     let process = model.process();

@@ -1,6 +1,7 @@
 //! A portrait of a run: what it left on disk, and what its weights do.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -223,7 +224,13 @@ impl Portrait {
             }),
             false => Vec::new(),
         };
-        let environment = fs::read(files.environment()).ok();
+        let environment = environment(&files.environment()).unwrap_or_else(|error| {
+            remarks.push(format!(
+                "Nothing of the machine: {} cannot be read ({error}).",
+                files.environment().display()
+            ));
+            None
+        });
         let stage = match &outcome {
             _ if at_work => Stage::Training,
             Some(outcome) if is_over(&settings, outcome) => Stage::Over,
@@ -232,7 +239,7 @@ impl Portrait {
         Ok(Self {
             folder: folder.to_owned(),
             settings,
-            environment: environment.and_then(|text| serde_json::from_slice(&text).ok()),
+            environment,
             records,
             outcome,
             stage,
@@ -354,6 +361,15 @@ impl View {
             truth.iter().skip(coordinate).step_by(self.dim()).map(|&x| f64::from(x)).collect()
         };
         self.truth.as_ref().map(column)
+    }
+}
+
+/// What a run ran on, if that was written down.
+fn environment(path: &Path) -> io::Result<Option<Environment>> {
+    match fs::read(path) {
+        Ok(text) => Ok(Some(serde_json::from_slice(&text)?)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
     }
 }
 

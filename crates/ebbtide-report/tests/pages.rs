@@ -253,17 +253,52 @@ fn a_diverged_run_says_so() {
     }
 }
 
+fn json(path: &Path) -> serde_json::Value {
+    serde_json::from_slice(&fs::read(path).expect("a file")).expect("JSON")
+}
+
+#[test]
+fn a_damaged_environment_is_told() {
+    let parent = TempDir::new().expect("a folder");
+    let made = train(parent.path(), settings(NamedTarget::Gmm25, Method::TbFixed, 2));
+    fs::write(Files(&made).environment(), "{\"version\": 3").expect("damaged");
+    let portrait = Portrait::read(&made, Which::Last, &threads()).expect("a portrait");
+    let told =
+        |remark: &String| remark.contains("Nothing of the machine") && remark.contains("environment.json");
+    assert!(portrait.remarks.iter().any(told), "{:?}", portrait.remarks);
+}
+
 #[test]
 fn names_are_text_and_nothing_else() {
     let parent = TempDir::new().expect("a folder");
     let made = train(parent.path(), settings(NamedTarget::Gmm25, Method::TbFixed, 2));
     let hostile = parent.path().join("<script>alert(1)<!script>\"'&");
     fs::rename(made, &hostile).expect("renamed");
+    // Files that somebody else has written.
+    let mut environment = json(&Files(&hostile).environment());
+    for field in ["version", "commit", "cpu", "system", "begun"] {
+        environment[field] = format!("<script>alert('{field}')</script>").into();
+    }
+    environment["command"] = ["ebbtide", "<script>alert('command')</script>"].into();
+    fs::write(Files(&hostile).environment(), environment.to_string()).expect("written");
+    let mut result = json(&Files(&hostile).result());
+    result["status"] = "diverged".into();
+    result["at"] = 7.into();
+    result["reason"] = "<script>alert('reason')</script>".into();
+    result["point"] = vec![0.0, 0.0].into();
+    fs::write(Files(&hostile).result(), result.to_string()).expect("written");
     leave_report(&hostile, &threads()).expect("a report");
     let single = fs::read_to_string(Files(&hostile).report()).expect("a page");
+    for field in ["commit", "cpu", "command", "reason"] {
+        assert!(
+            single.contains(&format!("alert(&#39;{field}")) || single.contains(&format!("alert('{field}")),
+            "{field} is shown"
+        );
+    }
+    let live = shown(&hostile).page.to_html(Life::Live);
     let found = gather(&[parent.path().to_owned()]).found;
     let several = page::comparison("<b>\"runs\"", &found, parent.path()).page.to_html(Life::Still);
-    for page in [single, several] {
+    for page in [single, live, several] {
         assert!(!page.contains("<script>alert") && !page.contains("<b>\"runs"), "escaped");
         assert!(page.contains("&lt;script&gt;alert(1)"));
     }

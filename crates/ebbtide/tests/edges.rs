@@ -10,8 +10,10 @@ use ebbtide::metric::{Bounds, EvaluationOptions, evaluate, wasserstein2};
 use ebbtide::objective::Method;
 use ebbtide::process::Corrections;
 use ebbtide::process::{GenerationVariance, Multiplier};
+use ebbtide::stream::{Address, Purpose};
 use ebbtide::target::Target;
 use ebbtide::train::{Config, LocalSearch, NetworkOptions, TrainError, Trainer};
+use ebbtide::trajectory::Multipliers;
 use user::{Formula, Gaussian};
 
 /// A training that uses everything, of so many steps.
@@ -80,7 +82,10 @@ fn one_trajectory_and_buffers_of_one_entry() {
                 assert_eq!(bounds.importance.effective, 1.0, "one weight is all there is");
             }
             // A variance needs two.
-            Err(error) => assert!(error.to_string().contains("batch"), "{method}: {error}"),
+            Err(error) => {
+                assert_eq!(method, Method::PisVarGrad, "{error}");
+                assert!(error.to_string().contains("batch"), "{error}");
+            }
         }
     }
 }
@@ -138,8 +143,25 @@ fn variances_at_their_bounds() {
         if let Corrections::Learned { .. } = config.destruction {
             config.destruction = Corrections::Learned { bound: 0.99, multiplier: Multiplier::Bounded };
         }
-        let bounds = bounds(&trained(&config, gaussian(2, 1.0)), 16);
+        let trainer = trained(&config, gaussian(2, 1.0));
+        let bounds = bounds(&trainer, 16);
         assert!(bounds.elbo.value.is_finite(), "{method}: {bounds:?}");
+        let mut sampler = trainer.sampler();
+        let paths = sampler.generate(16, Address::new(0, Purpose::EvaluateGenerate, 0));
+        let Multipliers { gamma, beta, .. } = sampler.multipliers(&paths);
+        let farthest =
+            |values: Vec<f32>, distance: fn(f32) -> f32| values.into_iter().map(distance).fold(0.0, f32::max);
+        let (gamma, beta) = (farthest(gamma, |it| it.ln().abs()), farthest(beta, |it| (it - 1.0).abs()));
+        let learns = matches!(config.generation_variance, GenerationVariance::Learned { .. });
+        assert!(
+            (gamma - if learns { 8.0 } else { 0.0 }).abs() < 1e-4,
+            "{method}: γ goes as far as e^±{gamma}"
+        );
+        let learns = matches!(config.destruction, Corrections::Learned { .. });
+        assert!(
+            (beta - if learns { 0.99 } else { 0.0 }).abs() < 1e-4,
+            "{method}: β goes as far as 1 ± {beta}"
+        );
     }
 }
 
