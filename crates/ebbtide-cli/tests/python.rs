@@ -194,7 +194,7 @@ fn a_model_that_fails_once_costs_nothing_that_was_saved() {
     ];
     let mut moments = Moments(4);
     for (kind, words) in faults {
-        for turn in 0..3 {
+        for turn in 0..2 {
             let at = 5 + moments.next(Duration::from_nanos(100)).as_nanos();
             model.place.write("fault", &format!("{kind} {at}"));
             let runs = format!("{kind}{turn}");
