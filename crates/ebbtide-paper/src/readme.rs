@@ -94,7 +94,7 @@ fn commands(out: &mut dyn Write, commands: &[String]) -> io::Result<()> {
     }
     writeln!(
         out,
-        "Each line gives the same bits again; beside it stands the commit of the program that ran it.\n"
+        "Each line gives the same bits again with the program of the commit that stands beside it; `-dirty` means that files had been changed since, and then it may not.\n"
     )?;
     writeln!(out, "<details><summary>{} runs</summary>\n\n```", commands.len())?;
     for command in commands {
