@@ -161,13 +161,14 @@ def test_a_density_of_nothing_at_all_is_no_error(tmp_path: Path, whole: Whole) -
 
 
 def test_a_density_that_takes_forever_can_be_left(tmp_path: Path, whole: Whole) -> None:
+    timers = [threading.Timer(delay, signal.raise_signal, [signal.SIGINT]) for delay in (0.3, 0.8)]
+
     def forever(x: np.ndarray) -> object:
+        for timer in timers:
+            timer.start()
         while True:
             time.sleep(0.01)
 
-    timers = [threading.Timer(delay, signal.raise_signal, [signal.SIGINT]) for delay in (0.5, 1.0)]
-    for timer in timers:
-        timer.start()
     with pytest.raises(KeyboardInterrupt):
         et.fit(Failing(bowl, forever, at=40), grad=bowl_gradient, folder=tmp_path / "run", settings=SETTINGS, iterations=HALF, **RUN)
     for timer in timers:

@@ -226,7 +226,7 @@ fn a_model_that_never_answers_is_left_by_the_second_interrupt() {
     interrupt(&child);
     let begun = Instant::now();
     assert_eq!(child.wait().expect("it ends").code(), Some(130));
-    assert!(begun.elapsed() < Duration::from_secs(1));
+    assert!(begun.elapsed() < Duration::from_secs(10));
     wait_until("the end of the model", || !signal("-0", &process));
     fs::remove_file(model.place.path().join("fault")).expect("mended");
     let run = model.place.only_run("broken");

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use crate::durable::FileError;
 use crate::{Environment, Event, Observer, Status};
 
+const BEGINS: &str = "begins: ";
 const SAVED: &str = "checkpoint after iteration ";
 const GOES_ON: &str = "goes on after iteration ";
 
@@ -17,8 +18,12 @@ pub fn saved(path: &Path) -> Option<u64> {
     let text = fs::read(path).ok()?;
     let text = String::from_utf8_lossy(&text);
     text.lines().rev().find_map(|line| {
-        let (_, rest) = line.split_once(SAVED).or_else(|| line.split_once(GOES_ON))?;
-        rest.split(' ').next()?.parse().ok()
+        let (_, words) = line.split_once(' ')?;
+        if words.starts_with(BEGINS) {
+            return Some(0);
+        }
+        let number = words.strip_prefix(SAVED).or_else(|| words.strip_prefix(GOES_ON))?;
+        number.split(' ').next()?.parse().ok()
     })
 }
 
@@ -53,7 +58,7 @@ impl Observer for Log {
     fn notice(&mut self, event: Event) {
         match event {
             Event::Begun { iteration: 0, iterations, .. } => {
-                self.line(&format!("begins: {iterations} iterations"))
+                self.line(&format!("{BEGINS}{iterations} iterations"))
             }
             Event::Begun { iteration, iterations, .. } => {
                 self.line(&format!("{GOES_ON}{iteration} of {iterations}"));

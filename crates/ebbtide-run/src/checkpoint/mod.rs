@@ -190,7 +190,7 @@ pub(crate) fn save(
     progress: &Progress,
     settings: &str,
 ) -> Result<PathBuf, FileError> {
-    let path = folder.join(format!("{:09}{SUFFIX}", state.iteration()));
+    let path = file_of(folder, state.iteration());
     let (sampled, parameters) = state.learner().sampled();
     let mut tensors = weights(parameters, layout);
     let rest = state.arrays().into_iter().filter(|(name, _)| *name != sampled);
@@ -233,12 +233,25 @@ pub(crate) fn keep_best(folder: &Path, iteration: Option<u64>) -> Result<(), Fil
 
 /// Puts checkpoints of more iterations than these aside: those that were passed over, and would be taken for the newest ones as long as a run has not
 /// got there again. They are another run's, perhaps, so that they are not removed.
-pub(crate) fn put_aside(folder: &Path, iterations: u64) -> Result<(), FileError> {
-    for (_, path) in numbered(folder)?.into_iter().filter(|(of, _)| *of > iterations) {
-        let name = path.file_name().expect("a file that was listed").to_string_lossy();
-        fs::rename(&path, folder.join(format!("{ASIDE}{name}"))).map_err(FileError::of("rename", &path))?;
+pub(crate) fn put_aside(folder: &Path, iterations: u64, remarks: &mut Vec<String>) -> Result<(), FileError> {
+    for (of, path) in numbered(folder)?.into_iter().filter(|(of, _)| *of > iterations) {
+        let places = (1..).map(|copy| folder.join(format!("{ASIDE}{copy}-{of:09}{SUFFIX}")));
+        let place =
+            places.into_iter().find(|place| !place.exists()).expect("there are more numbers than files");
+        fs::rename(&path, &place).map_err(FileError::of("rename", &path))?;
+        remarks.push(format!("{} is {} now", path.display(), place.display()));
     }
     Ok(())
+}
+
+/// Whether a checkpoint of this iteration is there, of whatever use it may be.
+pub(crate) fn is_there(folder: &Path, iteration: u64) -> bool {
+    file_of(folder, iteration).exists()
+}
+
+/// The file of a checkpoint.
+fn file_of(folder: &Path, iteration: u64) -> PathBuf {
+    folder.join(format!("{iteration:09}{SUFFIX}"))
 }
 
 /// The newest checkpoint that is whole, if there is any at all. A damaged one is passed over with a remark.
@@ -257,6 +270,8 @@ pub(crate) fn newest_before(
     for (iteration, path) in older.rev() {
         match open(&path).and_then(|contents| Stored::new(path.clone(), iteration, contents)) {
             Ok(stored) => return Ok(Some(stored)),
+            // Whole, for all that anybody can tell, and newer than what this program could go on with.
+            Err(error @ CheckpointError::Damaged { damage: Damage::Version(_), .. }) => return Err(error),
             Err(CheckpointError::Damaged { damage, path }) => {
                 remarks.push(format!("{} cannot be used: {damage}; the one before is taken", path.display()));
                 first.get_or_insert(damage);

@@ -43,11 +43,11 @@ def streams():
 
 
 def leave_with(questions):
-    """Ends this process soon after whoever asks has gone, even where the model never answers."""
+    """Ends this process soon after whoever asks has gone, even where the model never answers (unless it never lets Python go on either)."""
     if not hasattr(select, "poll"):
         return
     end = select.poll()
-    end.register(questions, 0)  # no events but that the other end is closed
+    end.register(questions, select.POLLHUP)  # that the other end is closed, and nothing else
 
     def watch():
         end.poll()

@@ -24,27 +24,32 @@ pub(crate) fn own_checkpoint(
     settings: &Settings,
     remarks: &mut Vec<String>,
 ) -> Result<Option<(Stored, Settings)>, RunError> {
-    let (mut end, mut refused): (u64, Option<Difference>) = (u64::MAX, None);
+    let (mut end, mut refused) = (u64::MAX, None);
     loop {
         let stored = match newest_before(&Files(path).checkpoints(), end, remarks) {
             Ok(Some(stored)) => stored,
-            Ok(None) if refused.is_none() => return Ok(None),
-            Err(error) if refused.is_none() => return Err(error.into()),
-            _ => break,
+            Ok(None) => return refused.map_or(Ok(None), Err),
+            Err(error) => return Err(refused.unwrap_or(error.into())),
         };
-        let begun = begun(&stored)?;
-        let Some(difference) = settings.difference(&begun, MAY_CHANGE) else {
-            return Ok(Some((stored, begun)));
+        let (error, why) = match begun(&stored) {
+            Ok(begun) => match settings.difference(&begun, MAY_CHANGE) {
+                None => return Ok(Some((stored, begun))),
+                Some(difference) => {
+                    let Difference { key, ours, theirs } = &difference;
+                    let why = format!("with {key} = {theirs} and not {ours}");
+                    (RunError::Changed { path: path.to_owned(), difference }, why)
+                }
+            },
+            Err(error) => {
+                let why = format!("whose settings cannot be read ({error})");
+                (error, why)
+            }
         };
-        let (Difference { key, ours, theirs }, file) = (&difference, stored.path().display());
-        remarks.push(format!(
-            "{file} is of another run, with {key} = {theirs} and not {ours}; the one before is taken"
-        ));
+        remarks
+            .push(format!("{} is of another run, {why}; the one before is taken", stored.path().display()));
         end = stored.iteration();
-        refused.get_or_insert(difference);
+        refused.get_or_insert(error);
     }
-    let difference = refused.expect("one was refused");
-    Err(RunError::Changed { path: path.to_owned(), difference })
 }
 
 /// The weights of this run's best evaluation, with the settings that they were made with.

@@ -90,7 +90,7 @@ impl Run {
         let done = found.as_ref().map_or(0, Stored::iteration);
         if let Some(saved) = log::saved(&folder.files().log())
             && saved > done
-            && remarks.is_empty()
+            && !checkpoint::is_there(&folder.files().checkpoints(), saved)
         {
             remarks.push(format!("the newest checkpoint, of iteration {saved}, is gone"));
         }
@@ -127,7 +127,7 @@ impl Run {
             }
             durable::sync_folder(&path).map_err(FileError::of("make sure of", &path))?;
         }
-        checkpoint::put_aside(&folder.files().checkpoints(), done)?;
+        checkpoint::put_aside(&folder.files().checkpoints(), done, &mut remarks)?;
         checkpoint::keep_best(&folder.files().checkpoints(), progress.best.iteration())?;
         if lengths.asked != lengths.begun {
             remarks.push(format!("its length is {} iterations now; it was {}", lengths.asked, lengths.begun));

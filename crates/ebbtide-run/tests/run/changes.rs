@@ -42,7 +42,7 @@ fn a_damaged_checkpoint_is_passed_over() {
     let message = resume(&broken, Some(50), u64::MAX).expect_err("all are damaged").to_string();
     assert!(message.contains("none of the checkpoints"), "{message}");
     assert!(old.exists(), "the newest two that can be used are kept, and a damaged one is not among them");
-    assert!(checkpoints.join("aside-000000023.safetensors").exists());
+    assert!(checkpoints.join("aside-1-000000023.safetensors").exists());
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn a_checkpoint_of_another_run_is_recognised() {
         resume(&run, None, u64::MAX).expect("it goes on with its own");
         assert!(fs::read_to_string(Files(&run).log()).expect("a log").contains(&told));
         assert!(traces(&whole) == traces(&run), "{key}");
-        let aside = Files(&run).checkpoints().join("aside-000000023.safetensors");
+        let aside = Files(&run).checkpoints().join("aside-1-000000023.safetensors");
         assert_eq!(fs::read(&aside).expect("it is somebody's"), fs::read(&foreign).expect("a checkpoint"));
 
         // With none of its own left, it may as well be the settings that have changed.
