@@ -186,7 +186,7 @@ fn a_report_that_is_killed_in_the_writing_is_the_one_before() {
     assert_eq!(written.code, 0, "{}", written.err);
     let (mut whole, before) = (begun.elapsed(), fs::read(&page).expect("a report"));
     let (mut moments, mut killed, mut ended) = (Moments(5), 0, 0);
-    for turn in 0..60 {
+    for turn in 0..32 {
         let (mut child, begun) = (place.spawn(place.command(&["report", name])), Instant::now());
         // Mostly towards the end, where the page is written.
         let moment = whole.mul_f64(if turn % 4 == 0 { 0.0 } else { 0.7 }) + moments.next(whole.mul_f64(0.5));
@@ -202,7 +202,7 @@ fn a_report_that_is_killed_in_the_writing_is_the_one_before() {
         let now = fs::read(&page).expect("a report is there");
         assert!(now == before, "after {moment:?}: {} bytes, and {} before", now.len(), before.len());
     }
-    assert!(killed > 10, "only {killed} were killed: they prove nothing");
+    assert!(killed > 5, "only {killed} were killed: they prove nothing");
     assert!(ended > 0, "none came to its end: no kill was near the writing");
     let names = fs::read_dir(&run).expect("a run").map(|entry| entry.expect("an entry").file_name());
     let left: Vec<_> = names.filter(|name| name.to_string_lossy().ends_with(".part")).collect();
