@@ -5,7 +5,8 @@
 mod place;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Child;
 use std::time::{Duration, Instant};
 
 use place::{Moments, Place, assert_same, interrupt, last_checkpoint, told, wait_until};
@@ -59,24 +60,24 @@ fn interrupted_and_killed_at_random_it_ends_as_if_nothing_had_been() {
     assert_same(&run, &whole);
 }
 
-/// A run that does little but write checkpoints, killed again and again. What is on disk after a kill must be there after the
-/// next start, and the run must get ahead.
-#[test]
-fn a_hundred_kills_never_lose_the_last_good_checkpoint() {
-    let place = Place::new();
-    let arguments = [
-        "25gmm",
-        "--iterations=100000000",
-        "--quiet",
-        "--set=checkpoint.seconds=0",
-        "--set=evaluation.every=0",
-    ];
-    let mut child = place.spawn(place.train(&arguments));
+const CHECKPOINTS: [&str; 3] = ["25gmm", "--quiet", "--set=checkpoint.seconds=0"];
+
+/// A run that would never end and does little but write checkpoints, once it has written the first.
+fn endless(place: &Place) -> (Child, PathBuf) {
+    let child = place.spawn(place.train(&[&CHECKPOINTS[..], &["--iterations=100000000"]].concat()));
     wait_until("the first checkpoint", || {
         let begun = fs::read_dir(place.path().join("runs")).is_ok_and(|mut runs| runs.next().is_some());
         begun && saved(&place.only_run("runs")) > 0
     });
-    let run = place.only_run("runs");
+    (child, place.only_run("runs"))
+}
+
+/// A run that is killed again and again. What is on disk after a kill must be there after the
+/// next start, and the run must get ahead.
+#[test]
+fn a_hundred_kills_never_lose_the_last_good_checkpoint() {
+    let place = Place::new();
+    let (mut child, run) = endless(&place);
     let (mut moments, mut last, mut leftovers) = (Moments(2), 0, 0);
     for kill in 0..100 {
         std::thread::sleep(moments.next(Duration::from_millis(12)));
@@ -109,18 +110,16 @@ fn a_hundred_kills_never_lose_the_last_good_checkpoint() {
     let log = fs::read_to_string(run.join("log.txt")).expect("a log");
     assert!(!log.contains("cannot be used"), "a checkpoint was damaged");
     assert_eq!(log.matches("goes on after iteration").count(), 100);
-    ends_like_a_whole_one(&place, &run, &arguments);
+    ends_like_a_whole_one(&place, &run);
 }
 
-/// Lets a run that would never end come to an end a few iterations from now, and compares it with one to which nothing happened.
-fn ends_like_a_whole_one(place: &Place, run: &Path, arguments: &[&str]) {
+/// Lets a run that would never end come to an end a hundred iterations from now, and compares it with one to which nothing happened.
+fn ends_like_a_whole_one(place: &Place, run: &Path) {
     let length = format!("--iterations={}", saved(run) + 100);
     let name = run.to_str().expect("UTF-8");
     let ended = told(place.command(&["resume", name, &length, "--quiet", "--threads=2"]));
     assert_eq!(ended.code, 0, "{}", ended.err);
-    let others = arguments.iter().copied().filter(|argument| !argument.starts_with("--iterations"));
-    let arguments: Vec<&str> = others.chain([length.as_str(), "--runs=whole"]).collect();
-    let whole = told(place.train(&arguments));
+    let whole = told(place.train(&[&CHECKPOINTS[..], &[&length, "--runs=whole"]].concat()));
     assert_eq!(whole.code, 0, "{}", whole.err);
     assert_same(run, &place.only_run("whole"));
 }
@@ -129,19 +128,7 @@ fn ends_like_a_whole_one(place: &Place, run: &Path, arguments: &[&str]) {
 #[test]
 fn a_checkpoint_that_is_lost_or_damaged_costs_time_and_nothing_else() {
     let place = Place::new();
-    let arguments = [
-        "25gmm",
-        "--iterations=100000000",
-        "--quiet",
-        "--set=checkpoint.seconds=0",
-        "--set=evaluation.every=0",
-    ];
-    let mut child = place.spawn(place.train(&arguments));
-    wait_until("the first checkpoint", || {
-        let begun = fs::read_dir(place.path().join("runs")).is_ok_and(|mut runs| runs.next().is_some());
-        begun && saved(&place.only_run("runs")) > 0
-    });
-    let run = place.only_run("runs");
+    let (mut child, run) = endless(&place);
     let name = run.to_str().expect("UTF-8");
     let (mut moments, mut gone, mut damaged) = (Moments(3), 0, 0);
     let count = || {
@@ -196,7 +183,7 @@ fn a_checkpoint_that_is_lost_or_damaged_costs_time_and_nothing_else() {
     let told = (log.matches(", is gone").count(), log.matches("the one before is taken").count());
     assert_eq!(told, (gone, damaged));
     assert!(gone > 0);
-    ends_like_a_whole_one(&place, &run, &arguments);
+    ends_like_a_whole_one(&place, &run);
 }
 
 #[test]

@@ -177,13 +177,19 @@ const FAULTY_RUN: [&str; 9] = [
     "--quiet",
 ];
 
+/// Such a model, and a run of it to which nothing happened.
+fn faulty() -> Option<(Modelled, PathBuf)> {
+    let model = Modelled::new()?;
+    model.place.write("model.py", FAULTY);
+    let told = told(model.train(&[&FAULTY_RUN[..], &["--runs=whole"]].concat()));
+    assert_eq!(told.code, 0, "{}", told.err);
+    let whole = model.place.only_run("whole");
+    Some((model, whole))
+}
+
 #[test]
 fn a_model_that_fails_once_costs_nothing_that_was_saved() {
-    let Some(model) = Modelled::new() else { return };
-    model.place.write("model.py", FAULTY);
-    let whole = told(model.train(&[&FAULTY_RUN[..], &["--runs=whole"]].concat()));
-    assert_eq!(whole.code, 0, "{}", whole.err);
-    let whole = model.place.only_run("whole");
+    let Some((model, whole)) = faulty() else { return };
     let faults = [
         ("raise", "ValueError: no such point"),
         ("leave", "ended by itself (exit status: 3)"),
@@ -209,10 +215,7 @@ fn a_model_that_fails_once_costs_nothing_that_was_saved() {
 
 #[test]
 fn a_model_that_never_answers_is_left_by_the_second_interrupt() {
-    let Some(model) = Modelled::new() else { return };
-    model.place.write("model.py", FAULTY);
-    let whole = told(model.train(&[&FAULTY_RUN[..], &["--runs=whole"]].concat()));
-    assert_eq!(whole.code, 0, "{}", whole.err);
+    let Some((model, whole)) = faulty() else { return };
     model.place.write("fault", "hang 50");
     let mut child = model.place.spawn(model.train(&[&FAULTY_RUN[..], &["--runs=broken"]].concat()));
     wait_until("the model to hang", || model.place.path().join("met").exists());
@@ -229,7 +232,7 @@ fn a_model_that_never_answers_is_left_by_the_second_interrupt() {
     let run = model.place.only_run("broken");
     let resumed = model.about(&run, &["resume", "--quiet", "--threads=1"]);
     assert_eq!(resumed.code, 0, "{}", resumed.err);
-    assert_same(&run, &model.place.only_run("whole"));
+    assert_same(&run, &whole);
 }
 
 #[test]

@@ -7,9 +7,9 @@ use std::path::Path;
 
 use ebbtide_run::durable::{self, FileError};
 use ebbtide_run::folder::Files;
-use ebbtide_run::run::{RunError, read_outcome, read_settings};
+use ebbtide_run::run::{RunError, read_environment, read_outcome, read_settings};
 use ebbtide_run::settings::{Draft, Problems, Settings, Strictness};
-use ebbtide_run::{Environment, Outcome, Record, Status, journal};
+use ebbtide_run::{Outcome, Record, Status, journal};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
@@ -96,10 +96,8 @@ impl Finding {
     pub fn of_run(folder: &Path) -> Result<Self, FindingError> {
         let settings = read_settings(folder)?;
         let outcome = read_outcome(folder)?.ok_or_else(|| FindingError::Unfinished(folder.to_owned()))?;
-        let path = Files(folder).environment();
-        let environment = fs::read(&path)
-            .and_then(|text| Ok(serde_json::from_slice::<Environment>(&text)?))
-            .map_err(FileError::of("read", &path))?;
+        let missing = || FileError::of("read", &Files(folder).environment())(io::ErrorKind::NotFound.into());
+        let environment = read_environment(folder)?.ok_or_else(missing)?;
         let records = journal::read(&Files(folder).metrics()).map_err(RunError::from)?;
         Ok(Self {
             commit: environment.commit,

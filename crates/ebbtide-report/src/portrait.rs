@@ -1,7 +1,5 @@
 //! A portrait of a run: what it left on disk, and what its weights do.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,7 +12,7 @@ use ebbtide_run::compare::is_over;
 use ebbtide_run::folder::{Files, is_at_work};
 use ebbtide_run::journal;
 use ebbtide_run::number::number;
-use ebbtide_run::run::{RunError, read_outcome, read_settings};
+use ebbtide_run::run::{RunError, read_environment, read_outcome, read_settings};
 use ebbtide_run::settings::Settings;
 use ebbtide_run::trained::{Trained, Which};
 use ebbtide_run::{Environment, Figures, Outcome, Record, Status};
@@ -224,11 +222,8 @@ impl Portrait {
             }),
             false => Vec::new(),
         };
-        let environment = environment(&files.environment()).unwrap_or_else(|error| {
-            remarks.push(format!(
-                "Nothing of the machine: {} cannot be read ({error}).",
-                files.environment().display()
-            ));
+        let environment = read_environment(folder).unwrap_or_else(|error| {
+            remarks.push(format!("Nothing of the machine: {error}."));
             None
         });
         let stage = match &outcome {
@@ -361,15 +356,6 @@ impl View {
             truth.iter().skip(coordinate).step_by(self.dim()).map(|&x| f64::from(x)).collect()
         };
         self.truth.as_ref().map(column)
-    }
-}
-
-/// What a run ran on, if that was written down.
-fn environment(path: &Path) -> io::Result<Option<Environment>> {
-    match fs::read(path) {
-        Ok(text) => Ok(Some(serde_json::from_slice(&text)?)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
     }
 }
 

@@ -13,11 +13,10 @@ use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
 /// # let mut settings = Preset::Paper.settings(NamedTarget::Gmm25, Some(Method::TbFixed), 2);
 /// # (settings.config.iterations, settings.config.batch, settings.keeping.samples) = (6, 16, 64);
 /// # let run = Run::begin(runs.path(), settings, &threads)?;
-/// use ebbtide_run::{Environment, folder::Files};
+/// use ebbtide_run::{Environment, run::read_environment};
 ///
 /// // `run` has just begun, on one thread.
-/// let written = std::fs::read(Files(run.folder()).environment())?;
-/// let environment: Environment = serde_json::from_slice(&written)?;
+/// let environment: Environment = read_environment(run.folder())?.expect("it is written first");
 /// assert_eq!(environment.threads, 1);
 /// assert!(environment.cores >= 1 && environment.system.starts_with(std::env::consts::OS));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -235,9 +235,12 @@ pub(crate) fn keep_best(folder: &Path, iteration: Option<u64>) -> Result<(), Fil
 /// got there again. They are another run's, perhaps, so that they are not removed.
 pub(crate) fn put_aside(folder: &Path, iterations: u64, remarks: &mut Vec<String>) -> Result<(), FileError> {
     for (of, path) in numbered(folder)?.into_iter().filter(|(of, _)| *of > iterations) {
-        let places = (1..).map(|copy| folder.join(format!("{ASIDE}{copy}-{of:09}{SUFFIX}")));
-        let place =
-            places.into_iter().find(|place| !place.exists()).expect("there are more numbers than files");
+        let named = |copy: u64| folder.join(format!("{ASIDE}{copy}-{of:09}{SUFFIX}"));
+        let mut copy = 1;
+        while named(copy).exists() {
+            copy += 1;
+        }
+        let place = named(copy);
         fs::rename(&path, &place).map_err(FileError::of("rename", &path))?;
         remarks.push(format!("{} is {} now", path.display(), place.display()));
     }

@@ -14,6 +14,7 @@ use ebbtide::metric::{Evaluation, EvaluationError, EvaluationOptions, evaluate};
 use ebbtide::pilot::Pilot;
 use ebbtide::train::{TrainError, Trainer};
 use ebbtide::trajectory::Threads;
+use serde::de::DeserializeOwned;
 
 pub use error::RunError;
 use own::MAY_CHANGE;
@@ -379,11 +380,19 @@ pub(crate) fn settings_of(text: &str, name: &str) -> Result<Settings, Problems> 
 
 /// What a run came to, if it ended.
 pub fn read_outcome(folder: &Path) -> Result<Option<Outcome>, FileError> {
-    let path = Files(folder).result();
-    let text = match fs::read(&path) {
+    read_json(&Files(folder).result())
+}
+
+/// What a run ran on, if that was written down.
+pub fn read_environment(folder: &Path) -> Result<Option<Environment>, FileError> {
+    read_json(&Files(folder).environment())
+}
+
+fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, FileError> {
+    let text = match fs::read(path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(FileError::of("read", &path)(error)),
+        Err(error) => return Err(FileError::of("read", path)(error)),
     };
-    serde_json::from_slice(&text).map(Some).map_err(|error| FileError::of("read", &path)(error.into()))
+    serde_json::from_slice(&text).map(Some).map_err(|error| FileError::of("read", path)(error.into()))
 }

@@ -31,19 +31,15 @@ pub(crate) fn own_checkpoint(
             Ok(None) => return refused.map_or(Ok(None), Err),
             Err(error) => return Err(refused.unwrap_or(error.into())),
         };
-        let (error, why) = match begun(&stored) {
-            Ok(begun) => match settings.difference(&begun, MAY_CHANGE) {
-                None => return Ok(Some((stored, begun))),
-                Some(difference) => {
-                    let Difference { key, ours, theirs } = &difference;
-                    let why = format!("with {key} = {theirs} and not {ours}");
-                    (RunError::Changed { path: path.to_owned(), difference }, why)
-                }
-            },
-            Err(error) => {
-                let why = format!("whose settings cannot be read ({error})");
-                (error, why)
+        let error = match settings_if_own(path, &stored, settings) {
+            Ok(begun) => return Ok(Some((stored, begun))),
+            Err(error) => error,
+        };
+        let why = match &error {
+            RunError::Changed { difference: Difference { key, ours, theirs }, .. } => {
+                format!("with {key} = {theirs} and not {ours}")
             }
+            other => format!("whose settings cannot be read ({other})"),
         };
         remarks
             .push(format!("{} is of another run, {why}; the one before is taken", stored.path().display()));
@@ -55,14 +51,15 @@ pub(crate) fn own_checkpoint(
 /// The weights of this run's best evaluation, with the settings that they were made with.
 pub(crate) fn own_best(path: &Path, settings: &Settings) -> Result<(Stored, Settings), RunError> {
     let stored = best(&Files(path).checkpoints())?;
-    let begun = begun(&stored)?;
-    match settings.difference(&begun, MAY_CHANGE) {
-        None => Ok((stored, begun)),
-        Some(difference) => Err(RunError::Changed { path: path.to_owned(), difference }),
-    }
+    let begun = settings_if_own(path, &stored, settings)?;
+    Ok((stored, begun))
 }
 
-/// The settings that a checkpoint was made with.
-fn begun(stored: &Stored) -> Result<Settings, RunError> {
-    Ok(settings_of(stored.settings()?, "the settings in the checkpoint")?)
+/// The settings that a checkpoint was made with, if they are those of the run.
+fn settings_if_own(path: &Path, stored: &Stored, settings: &Settings) -> Result<Settings, RunError> {
+    let begun = settings_of(stored.settings()?, "the settings in the checkpoint")?;
+    match settings.difference(&begun, MAY_CHANGE) {
+        None => Ok(begun),
+        Some(difference) => Err(RunError::Changed { path: path.to_owned(), difference }),
+    }
 }
