@@ -23,6 +23,7 @@
 //! assert_eq!(alone, z);
 //! ```
 
+use super::vector::ROUND;
 use super::{Vectorised, dispatch};
 
 /// z ← GELU(z + bias) for rows of features, `stride` apart.
@@ -159,9 +160,6 @@ fn bell_of(square: f32) -> f32 {
     if square < EDGE * EDGE { bell } else { 0.0 }
 }
 
-/// 1.5 · 2²³: adding it rounds to a whole number, which then stands in the low bits.
-const ROUND: f32 = 12_582_912.0;
-
 /// 2ʸ for y from −120 to 120; outside it may be anything. Relative error below 2e-7.
 #[inline(always)]
 fn power_of_two(y: f32) -> f32 {
@@ -222,6 +220,9 @@ mod tests {
             let allowed = 2e-7 * x.abs().max(1.0);
             assert!((f64::from(values[i]) - x * phi).abs() <= allowed, "GELU {x}: {}", values[i]);
             assert!((f64::from(slopes[i]) - phi - x * bell).abs() <= allowed, "GELU′ {x}: {}", slopes[i]);
+            // Φ itself, and with it erf(x / √2) = 2 Φ(x) − 1, but for the rounding of the product.
+            let (found, rounded) = (f64::from(values[i]) / x, f64::from(f32::EPSILON) / 2.0);
+            assert!(x.abs() < 1e-30 || (found - phi).abs() <= 2e-7 + rounded, "Φ {x}: {found}, not {phi}");
         }
     }
 

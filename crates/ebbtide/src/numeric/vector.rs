@@ -6,7 +6,8 @@
 //! Tails end in zero or in a plain small number, never among the denormal ones: a matrix product that meets
 //! those takes several times as long, and a network in training makes ever more of them.
 
-const ROUND: f32 = 12_582_912.0; // 1.5 · 2²³: adding it rounds to a whole number in the low bits
+/// 1.5 · 2²³: adding it rounds to a whole number, which then stands in the low bits.
+pub(super) const ROUND: f32 = 12_582_912.0;
 const LN_2_HIGH: f32 = 0.693_359_4;
 const LN_2_LOW: f32 = -2.121_944_4e-4;
 

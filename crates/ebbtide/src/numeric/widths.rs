@@ -4,10 +4,10 @@ use std::cell::Cell;
 use std::hint::black_box;
 use std::marker::PhantomData;
 
+use super::Vectorised;
 use super::gelu::ActivateWithSlope;
 use super::reference::sweep;
 use super::vector::{exp, ln, tanh, tanh_and_slope};
-use super::{Vectorised, dispatch};
 
 thread_local! {
     static ASKED: Cell<Option<pulp::Arch>> = const { Cell::new(None) };
@@ -35,6 +35,8 @@ pub(crate) fn all_vectors() -> Vec<(&'static str, pulp::Arch)> {
         let v4 = pulp::x86::V4::try_new().map(|simd| ("512 bits", pulp::Arch::V4(simd)));
         all.extend([v3, v4].into_iter().flatten());
     }
+    #[cfg(target_arch = "aarch64")]
+    all.extend(pulp::aarch64::Neon::try_new().map(|simd| ("NEON", pulp::Arch::Neon(simd))));
     all
 }
 
@@ -136,18 +138,8 @@ fn assert_same_bits<F: Function>() {
         }
     };
     compare("the baseline", &|work| work.call());
-    compare("the widest vectors", &|work| dispatch(work));
-    #[cfg(target_arch = "x86_64")]
-    {
-        if let Some(simd) = pulp::x86::V2::try_new() {
-            compare("128-bit vectors", &|work| simd.vectorize(work));
-        }
-        if let Some(simd) = pulp::x86::V3::try_new() {
-            compare("256-bit vectors", &|work| simd.vectorize(work));
-        }
-        if let Some(simd) = pulp::x86::V4::try_new() {
-            compare("512-bit vectors", &|work| simd.vectorize(work));
-        }
+    for (width, vectors) in all_vectors() {
+        compare(width, &|work| vectors.dispatch(work));
     }
 }
 
@@ -181,15 +173,10 @@ fn gelu_has_the_same_bits_at_every_width() {
             black_box(ActivateWithSlope { z, slope, bias: &[0.0], stride: 1 }).call();
         }
     });
-    let mut widths =
-        vec![gelu("the baseline", &|work| work.call()), gelu("the widest vectors", &|work| dispatch(work))];
-    #[cfg(target_arch = "x86_64")]
-    {
-        let v2 = pulp::x86::V2::try_new().map(|simd| gelu("128 bits", &|work| simd.vectorize(work)));
-        let v3 = pulp::x86::V3::try_new().map(|simd| gelu("256 bits", &|work| simd.vectorize(work)));
-        let v4 = pulp::x86::V4::try_new().map(|simd| gelu("512 bits", &|work| simd.vectorize(work)));
-        widths.extend([v2, v3, v4].into_iter().flatten());
-    }
+    let mut widths = vec![gelu("the baseline", &|work| work.call())];
+    widths.extend(
+        all_vectors().into_iter().map(|(width, vectors)| gelu(width, &|work| vectors.dispatch(work))),
+    );
     for (width, vector_values, vector_slopes) in widths {
         for i in 0..x.len() {
             let agree = same(vector_values[i], values[i]) && same(vector_slopes[i], slopes[i]);

@@ -1,5 +1,6 @@
 use super::*;
 use crate::numeric::aligned::row_stride;
+use crate::numeric::widths::all_vectors;
 
 fn numbers(count: usize, pace: f32) -> Vec<f32> {
     (0..count).map(|i| (i as f32 * pace).sin()).collect()
@@ -149,12 +150,9 @@ fn every_instruction_set_gives_the_same_bits() {
         product(&|work| work.with_simd(pulp::Scalar::new())),
         gradient(&|work| work.with_simd(pulp::Scalar::new())),
     );
-    let best = pulp::Arch::new();
-    assert!((product(&|work| best.dispatch(work)), gradient(&|work| best.dispatch(work))) == scalar);
-    #[cfg(target_arch = "x86_64")]
-    if let Some(simd) = pulp::x86::V3::try_new() {
-        let v3 =
-            (product(&|work| Simd::vectorize(simd, work)), gradient(&|work| Simd::vectorize(simd, work)));
-        assert!(v3 == scalar);
+    for (width, vectors) in all_vectors() {
+        let same =
+            (product(&|work| vectors.dispatch(work)), gradient(&|work| vectors.dispatch(work))) == scalar;
+        assert!(same, "{width}");
     }
 }
