@@ -56,24 +56,24 @@ def questions(rounds, quick):
         yield same("update", shape_name(shape), request, ("ebbtide", *PEERS, "ebbtide-1"))
     for shape in SHAPES[:2]:
         request = {"work": "reverse-kl", **shape, "seconds": seconds_for(shape, quick)}
-        yield same("reverse-kl", shape_name(shape), request, ("ebbtide", *PEERS))
+        yield same("reverse-kl", shape_name(shape), request, ("ebbtide", *PEERS, "ebbtide-1"))
     for draws in DRAWS:
         for shape in SHAPES[:2]:
             sizes = {name: shape[name] for name in ("d", "width", "depth", "steps")}
             request = {"work": "sample", **sizes, "count": draws, "seconds": 0.5 if quick else 3.0}
-            yield same("sample", draws_name(draws, shape), request, ("ebbtide", *PEERS))
-    yield from iterations(rounds, quick)
+            yield same("sample", draws_name(draws, shape), request, ("ebbtide", *PEERS, "ebbtide-1"))
+    yield from iterations(rounds, quick, limit)
     for d in TRANSPORT_DIMENSIONS:
         request = {"work": "transport", "d": d, "seconds": 0.5 if quick else 2.0}
         yield same("transport", f"2048 points, d={d}", request, ("ebbtide", "pot"))
 
 
-def iterations(rounds, quick):
+def iterations(rounds, quick, limit):
     """A hundred iterations are an average already, and long in the research code: two rounds suffice."""
     for fill in ("young", "full"):
         ebbtide = {"work": "iteration", "fill": fill, "seconds": 1.0}
         research = ebbtide | {"seconds": 2.0 if quick else 30.0}
-        asked = [("ebbtide", "ebbtide", ebbtide), ("research", "research", research)]
+        asked = [limit, *((name, name, ebbtide) for name in ("ebbtide", "ebbtide-1")), ("research", "research", research)]
         if fill == "full":
             asked.append(("research-batched", "research", research | {"density": "batched"}))
         yield Question("iteration", f"{fill} buffers", tuple(asked), min(rounds, 2))

@@ -9,6 +9,21 @@ FOLDER = Path(__file__).parents[1] / "results"
 COLUMNS = ("item", "case", "program", "round", "ms", "flops", "peak_mb", "value", "error")
 
 
+def new_page(kind):
+    """Takes the first free name of the day for results of a kind, so that none is ever written over."""
+    FOLDER.mkdir(exist_ok=True)
+    day = datetime.date.today().isoformat() + kind
+    number = 1
+    while True:
+        path = FOLDER / (f"{day}.md" if number == 1 else f"{day}-{number}.md")
+        try:
+            path.touch(exist_ok=False)
+        except FileExistsError:
+            number += 1
+        else:
+            return path
+
+
 @dataclass
 class Record:
     """Rows of answers, and the pair of files that they are written to."""
@@ -18,18 +33,7 @@ class Record:
 
     @classmethod
     def begin(cls, quick):
-        """Takes the first free name of the day, so that no result is ever written over."""
-        FOLDER.mkdir(exist_ok=True)
-        day = datetime.date.today().isoformat() + ("-quick" if quick else "")
-        number = 1
-        while True:
-            path = FOLDER / (f"{day}.md" if number == 1 else f"{day}-{number}.md")
-            try:
-                path.touch(exist_ok=False)
-            except FileExistsError:
-                number += 1
-            else:
-                return cls(path)
+        return cls(new_page("-quick" if quick else ""))
 
     def add(self, item, case, program, number, answer):
         self.rows.append({"item": item, "case": case, "program": program, "round": number, **answer})

@@ -56,15 +56,17 @@ def iterations(record):
     """Times, and what the research code spends them on."""
     rows = []
     for case in record.cases("iteration"):
-        ours = record.ms("iteration", case, "ebbtide")
-        rows.append([f"{case}: Ebbtide", number(ours), "", "", "", ""])
-        for program in ("research", "research-batched"):
+        share = number(share_of_sgemm(record, "iteration", case), "{:.1%}")
+        rows.append([f"{case}: Ebbtide", milliseconds(record, "iteration", case, "ebbtide"), "", "", "", "", share])
+        for program in ("ebbtide-1", "research", "research-batched"):
             best = record.best("iteration", case, program)
             if best:
-                parts = [number(best["parts"][part], "{:.1f}") for part in ("updates", "buffers", "search")]
+                parts = best.get("parts", {})
+                parts = [number(parts[part], "{:.1f}") if parts else "" for part in ("updates", "buffers", "search")]
                 times = number(times_as_fast(record, "iteration", case, [program]), "{:.1f}")
-                rows.append([f"{case}: {COLUMNS[program]}", number(best["ms"]), times, *parts])
-    return table(["ms per iteration", "all", "× Ebbtide", "updates", "buffers", "search (its share)"], rows)
+                rows.append([f"{case}: {COLUMNS[program]}", number(best["ms"]), times, *parts, ""])
+    heads = ["ms per iteration", "all", "× Ebbtide", "updates", "buffers", "search (its share)", "share of sgemm"]
+    return table(heads, rows)
 
 
 def transports(record):
@@ -123,10 +125,8 @@ Ebbtide's time is the mean over a hundred iterations, one of which searches.
 
 def section(record, item):
     match item:
-        case "update":
+        case "update" | "reverse-kl" | "sample":
             return compared(record, item, (*PEERS, "ebbtide-1"), share=True)
-        case "reverse-kl" | "sample":
-            return compared(record, item, PEERS, share=True)
         case "iteration":
             return iterations(record) + RESEARCH
         case "transport":

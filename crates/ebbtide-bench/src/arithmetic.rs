@@ -33,6 +33,8 @@ struct Count {
     head: f64,
     /// The time encoder and the time half of the first layer, for all grid points.
     time: f64,
+    /// Grid points.
+    points: f64,
 }
 
 impl Count {
@@ -48,6 +50,7 @@ impl Count {
             backbone: depth * h * h,
             head: 2.0 * d * h,
             time: (steps + 1.0) * 4.0 * h * h,
+            points: steps + 1.0,
         }
     }
 
@@ -65,6 +68,11 @@ impl Count {
         let weights = self.head + self.backbone + self.encoder;
         let passed_down = self.head + self.backbone;
         rows * (weights + passed_down) + 2.0 * self.time
+    }
+
+    /// Operations of walking by one of the processes, with its head asked at so many rows and grid points.
+    fn walk(&self, rows: f64, points: usize) -> f64 {
+        2.0 * (rows * (self.encoder + self.backbone + self.head) + self.time * points as f64 / self.points)
     }
 }
 
@@ -88,10 +96,16 @@ pub fn reverse_kl(case: &Case) -> f64 {
 /// Operations of drawing `batch` samples.
 pub fn sample(case: &Case) -> f64 {
     let count = Count::new(case);
-    let [steps, grid] = [case.steps, case.steps + 1].map(|points| points as f64);
     // The last grid point is arrived at and never left.
-    let time = count.time * steps / grid;
-    2.0 * (count.generation_rows * (count.encoder + count.backbone + count.head) + time)
+    count.walk(count.generation_rows, case.steps)
+}
+
+/// Operations of an iteration: updates by fresh, by so many replayed and by destroyed trajectories, the fresh and the destroyed ones walked first.
+pub fn iteration(case: &Case, replayed: usize) -> f64 {
+    let count = Count::new(case);
+    // Nothing is asked at the origin, nor where the last step back to it begins.
+    let destroyed = count.walk(count.destruction_rows, case.steps - 1);
+    (2.0 + replayed as f64) * update(case) + sample(case) + destroyed
 }
 
 #[cfg(test)]
@@ -126,6 +140,13 @@ mod tests {
     #[test]
     fn sampling_counted_by_hand() {
         assert_eq!(sample(&TINY), 2.0 * f64::from(4 * (2 + 4 + 4 + 4) + 2 * 16));
+    }
+
+    #[test]
+    fn an_iteration_counted_by_hand() {
+        // Back from x₂ of three trajectories: encoder 2, layers 4 and 4, head 4; one grid point.
+        let destroyed = 2.0 * f64::from(3 * (2 + 4 + 4 + 4) + 16);
+        assert_eq!(iteration(&TINY, 2), 4.0 * 1332.0 + sample(&TINY) + destroyed);
     }
 
     #[test]

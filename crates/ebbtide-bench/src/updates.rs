@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::case::CASES;
+use crate::case::{CASES, Case};
 use crate::work::{Sample, Update, Work};
 use crate::{Failure, ThreadCount, timing};
 
@@ -23,10 +23,7 @@ impl Updates {
         for case in CASES {
             let update = self.best(&mut Update::new(case, &threads)?)?;
             let sample = self.best(&mut Sample::new(case, &threads)?)?;
-            let [d, width, depth, steps, batch] =
-                [case.d, case.width, case.depth, case.steps, case.batch].map(|size| size.to_string());
-            let sizes = [d, width, depth, steps, batch].join(",");
-            println!("ebbtide,{sizes},{update:.3},{sample:.3}");
+            println!("{}", line(case, update, sample));
         }
         Ok(())
     }
@@ -34,5 +31,20 @@ impl Updates {
     fn best(&self, work: &mut dyn Work) -> Result<f64, Failure> {
         timing::warm_up(work)?;
         timing::best(work, self.seconds)
+    }
+}
+
+/// `ebbtide,d,width,depth,T,batch,update_ms,sample_ms`
+fn line(Case { d, width, depth, steps, batch }: Case, update: f64, sample: f64) -> String {
+    format!("ebbtide,{d},{width},{depth},{steps},{batch},{update:.3},{sample:.3}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_what_the_yardsticks_print() {
+        assert_eq!(line(CASES[3], 1234.5678, 0.5), "ebbtide,512,1024,4,5,128,1234.568,0.500");
     }
 }

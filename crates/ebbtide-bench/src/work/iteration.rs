@@ -11,6 +11,8 @@ use serde::Deserialize;
 
 use super::Work;
 use crate::Failure;
+use crate::arithmetic;
+use crate::case::Case;
 
 /// How much local search has put into the archive before anything is measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -30,6 +32,7 @@ const WARM_UP: usize = 200;
 pub struct Iteration {
     trainer: Trainer,
     unit: usize,
+    flops: f64,
 }
 
 impl Iteration {
@@ -49,7 +52,14 @@ impl Iteration {
         for _ in 0..WARM_UP {
             trainer.step()?;
         }
-        Ok(Self { trainer, unit: search.every })
+        let case = Case {
+            d: trainer.target().dim(),
+            width: config.network.width,
+            depth: config.network.depth,
+            steps: config.grid.steps(),
+            batch: config.batch,
+        };
+        Ok(Self { trainer, unit: search.every, flops: arithmetic::iteration(&case, config.replay.ratio) })
     }
 }
 
@@ -71,6 +81,10 @@ impl Work for Iteration {
     fn call(&mut self) -> Result<(), Failure> {
         self.trainer.step()?;
         Ok(())
+    }
+
+    fn flops(&self) -> f64 {
+        self.flops
     }
 
     fn unit(&self) -> usize {
