@@ -19,7 +19,10 @@
 //! # Ok::<(), ebbtide_paper::Unknown>(())
 //! ```
 
+use std::cmp::Reverse;
+
 use ebbtide::target::NamedTarget;
+use ebbtide_run::Outcome;
 use ebbtide_run::compare::Mean;
 
 use crate::published::Estimate;
@@ -122,11 +125,11 @@ fn over_steps<'a>(
 fn measured_floor(paper: &Paper, results: &Results, target: NamedTarget) -> Option<Mean> {
     let rows = paper.rows().filter(|row| row.target == target);
     let findings = rows.flat_map(|row| results.of(row));
-    let floors = findings.filter_map(|finding| Some((finding.outcome.seed, finding.outcome.w2_floor?)));
-    // Runs of one seed draw the same points.
-    let mut by_seed: Vec<(u64, f64)> = floors.collect();
-    by_seed.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-    by_seed.dedup();
+    let floors = findings.filter_map(|finding| Some((&finding.outcome, finding.outcome.w2_floor?)));
+    // Runs of one seed draw the same points, if they are of one length; the longest count.
+    let mut by_seed: Vec<(&Outcome, f64)> = floors.collect();
+    by_seed.sort_by_key(|(outcome, _)| (outcome.seed, Reverse(outcome.iterations)));
+    by_seed.dedup_by_key(|(outcome, _)| outcome.seed);
     Mean::of(&by_seed.into_iter().map(|(_, floor)| floor).collect::<Vec<_>>())
 }
 
@@ -147,7 +150,7 @@ fn list<'a>(paper: &Paper, results: &Results, table: &Table, rows: &[&'a Row]) -
         columns: Metric::ALL.map(|metric| format!("{} ({})", metric.title(), metric.direction())).to_vec(),
         lines: rows.iter().map(line).collect(),
         floor: None,
-        remark: None,
+        remark: table.remark,
     }
 }
 
@@ -202,7 +205,7 @@ pub(crate) fn cells<'s, 'a>(sections: &'s [Section<'a>]) -> impl Iterator<Item =
 pub(crate) fn summary(sections: &[Section]) -> String {
     let count = |verdict: &Verdict| {
         let count = cells(sections).filter(|cell| cell.verdict == *verdict).count();
-        format!("{} {count}", verdict.words())
+        format!("{} {count}", verdict.name())
     };
     Verdict::ALL.iter().map(count).collect::<Vec<_>>().join(", ")
 }

@@ -3,8 +3,8 @@
 use ebbtide_run::Status;
 use ebbtide_run::compare::Mean;
 use ebbtide_run::number::thousands;
-use serde::Serialize;
-use serde::ser::{SerializeMap, Serializer};
+use serde::{Serialize, Serializer};
+use serde_json::Value;
 
 use crate::published::Published;
 use crate::results::Results;
@@ -106,29 +106,39 @@ impl<'a> Cell<'a> {
     }
 }
 
-/// A flat object; what is only there now and then comes last.
+impl Cell<'_> {
+    /// What programs are told, by name. The last ones are nothing for most cells.
+    pub(crate) fn fields(&self) -> [(&'static str, Value); 14] {
+        let (row, published) = (self.row, self.published().figure());
+        let diverged = self.verdict == Verdict::Diverged;
+        [
+            ("table", row.table.into()),
+            ("target", row.target.name().into()),
+            ("method", row.label.into()),
+            ("steps", row.steps.into()),
+            ("metric", self.metric.name().into()),
+            ("published", published.map(|figure| figure.mean).into()),
+            ("published_std", published.map(|figure| figure.deviation).into()),
+            ("ours", self.ours.map(|ours| ours.mean).into()),
+            ("ours_std", self.ours.and_then(|ours| ours.deviation).into()),
+            ("seeds", self.seeds.into()),
+            ("diverged", self.diverged.into()),
+            ("status", self.verdict.name().into()),
+            ("iterations", self.shorter.map(|(done, _)| done).into()),
+            ("published_diverged", diverged.then_some(self.published() == Published::Diverged).into()),
+        ]
+    }
+}
+
+/// How many fields every cell has.
+const ALWAYS: usize = 12;
+
+/// A flat object, without what is there only now and then where it is not.
 impl Serialize for Cell<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (row, published) = (self.row, self.published().figure());
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("table", row.table)?;
-        map.serialize_entry("target", row.target.name())?;
-        map.serialize_entry("method", row.label)?;
-        map.serialize_entry("steps", &row.steps)?;
-        map.serialize_entry("metric", self.metric.name())?;
-        map.serialize_entry("published", &published.map(|figure| figure.mean))?;
-        map.serialize_entry("published_std", &published.map(|figure| figure.deviation))?;
-        map.serialize_entry("ours", &self.ours.map(|ours| ours.mean))?;
-        map.serialize_entry("ours_std", &self.ours.and_then(|ours| ours.deviation))?;
-        map.serialize_entry("seeds", &self.seeds)?;
-        map.serialize_entry("diverged", &self.diverged)?;
-        map.serialize_entry("status", self.verdict.name())?;
-        if let Some((done, _)) = self.shorter {
-            map.serialize_entry("iterations", &done)?;
-        }
-        if self.verdict == Verdict::Diverged {
-            map.serialize_entry("published_diverged", &(self.published() == Published::Diverged))?;
-        }
-        map.end()
+        let fields = self.fields().into_iter().enumerate();
+        serializer.collect_map(
+            fields.filter(|(i, (_, value))| *i < ALWAYS || !value.is_null()).map(|(_, field)| field),
+        )
     }
 }

@@ -5,8 +5,8 @@ use maud::{Markup, PreEscaped, html};
 
 use crate::block::{Block, Section, cells};
 use crate::draw::{Drawing, Picture};
-use crate::readme::{Contents, INTRODUCTION};
-use crate::write::{floor, ours, published};
+use crate::readme::{Contents, INTRODUCTION, REPEATABLE};
+use crate::write::{ours, published, remarks};
 use crate::{Cell, Verdict};
 
 /// The page.
@@ -38,7 +38,7 @@ fn overview(contents: &Contents) -> Markup {
         header {
             h1 { "The paper, reproduced" }
             @for verdict in Verdict::ALL {
-                span class={ "badge " (class(verdict)) } { (verdict.mark()) " " (count(verdict)) " " (verdict.words()) }
+                span class={ "badge " (class(verdict)) } { (verdict.mark()) " " (count(verdict)) " " (verdict.name()) }
             }
         }
         // Stars and backticks are for Markdown.
@@ -75,9 +75,8 @@ fn table(block: &Block) -> Markup {
                 }
             }
         }
-        @let notes: Vec<String> = floor(block).into_iter().chain(block.notes()).collect();
-        @if !notes.is_empty() { ul class="reading about" { @for note in &notes { li { (note) } } } }
-        @if let Some(remark) = block.remark { p { (remark) } }
+        @let remarks: Vec<String> = remarks(block).collect();
+        @if !remarks.is_empty() { ul class="reading about" { @for remark in &remarks { li { (remark) } } } }
     }
 }
 
@@ -87,7 +86,7 @@ fn figures(cell: &Cell) -> Markup {
         @if cell.ours.is_some() || cell.seeds > 0 { (ours(cell, " ± ")) br; }
         span.about { "(" (published(cell, " ± ")) ")" }
         br;
-        small class=(class(cell.verdict)) { (cell.verdict.mark()) " " (cell.verdict.words()) }
+        small class=(class(cell.verdict)) { (cell.verdict.mark()) " " (cell.verdict.name()) }
     }
 }
 
@@ -120,7 +119,7 @@ fn commands(contents: &Contents) -> Markup {
         @if commands.is_empty() {
             p.about { "Nothing was run yet." }
         } @else {
-            p.about { "Each line gives the same bits again; beside it stands the commit of the program that ran it." }
+            p.about { (REPEATABLE.replace('`', "")) }
             details { summary { (commands.len()) " runs" } pre { (commands.join("\n")) } }
         }
         h2 { "Results that do not count" }

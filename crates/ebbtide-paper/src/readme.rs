@@ -8,6 +8,9 @@ use crate::results::{Aside, Results};
 use crate::write::markdown_section;
 use crate::{Paper, Verdict};
 
+/// What a command of the list promises.
+pub const REPEATABLE: &str = "Each line gives the same bits again with the program of the commit that stands beside it; `-dirty` means that files had been changed since, and then it may not.";
+
 /// What the page says of itself, in paragraphs without line breaks.
 pub const INTRODUCTION: [&str; 3] = [
     "Every table and figure of *Adaptive Destruction Processes for Diffusion Samplers* (Gritsaev et al., 2025) that Ebbtide has runs for, with our figures beside the published ones. A cell has our mean ± standard deviation over seeds, a mark, and in parentheses what the paper prints.",
@@ -92,10 +95,7 @@ fn commands(out: &mut dyn Write, commands: &[String]) -> io::Result<()> {
     if commands.is_empty() {
         return writeln!(out, "Nothing was run yet.");
     }
-    writeln!(
-        out,
-        "Each line gives the same bits again with the program of the commit that stands beside it; `-dirty` means that files had been changed since, and then it may not.\n"
-    )?;
+    writeln!(out, "{REPEATABLE}\n")?;
     writeln!(out, "<details><summary>{} runs</summary>\n\n```", commands.len())?;
     for command in commands {
         writeln!(out, "{command}")?;

@@ -37,6 +37,8 @@ pub struct Table {
     pub rows: Vec<Row>,
     /// W2 of exact draws against exact draws, where it is printed.
     pub floors: Vec<(NamedTarget, Estimate)>,
+    /// What a reader should know before comparing.
+    pub remark: Option<&'static str>,
 }
 
 /// The ablation's name.
@@ -109,7 +111,7 @@ fn appendix(&(name, number, about, targets): &Heading, printed: &[Printed]) -> T
             });
         }
     }
-    Table { name, number: Some(number), about, targets, rows, floors }
+    Table { name, number: Some(number), about, targets, rows, floors, remark: None }
 }
 
 fn place(method: Method) -> usize {
@@ -141,6 +143,7 @@ fn ablation(ablated: &[published::Ablated]) -> Table {
         targets: &[NamedTarget::Gmm40],
         rows: ABLATIONS.iter().filter_map(row).collect(),
         floors: Vec::new(),
+        remark: None,
     }
 }
 

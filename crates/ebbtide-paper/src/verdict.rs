@@ -41,20 +41,15 @@ impl Verdict {
         }
     }
 
-    /// In a word, for programs.
+    /// In a word or two.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Verdict::Reproduced => "reproduced",
             Verdict::Better => "better",
             Verdict::Worse => "worse",
             Verdict::Diverged => "diverged",
-            Verdict::NotRun => "not-run",
+            Verdict::NotRun => "not run",
         }
-    }
-
-    /// In words, for people.
-    pub(crate) fn words(self) -> &'static str {
-        if self == Verdict::NotRun { "not run" } else { self.name() }
     }
 
     /// In a sign.
@@ -70,7 +65,7 @@ impl Verdict {
 
     /// What the signs mean.
     pub(crate) fn legend() -> String {
-        let entry = |verdict: &Verdict| format!("{} {}", verdict.mark(), verdict.words());
+        let entry = |verdict: &Verdict| format!("{} {}", verdict.mark(), verdict.name());
         Verdict::ALL.iter().map(entry).collect::<Vec<_>>().join("  ")
     }
 }

@@ -20,6 +20,8 @@
 
 use std::io::{self, Write};
 
+use serde_json::Value;
+
 use crate::amount::with_deviation;
 use crate::block::{Block, Line, Section, cells, summary};
 use crate::published::Published;
@@ -56,7 +58,7 @@ pub(crate) fn ours(cell: &Cell, between: &str) -> String {
     match cell.ours {
         Some(ours) => with_deviation(ours.mean, ours.deviation, between),
         None if cell.seeds > 0 => "–".to_owned(),
-        None => cell.verdict.words().to_owned(),
+        None => cell.verdict.name().to_owned(),
     }
 }
 
@@ -68,8 +70,13 @@ pub(crate) fn published(cell: &Cell, between: &str) -> String {
     }
 }
 
+/// What is to be said below a block.
+pub(crate) fn remarks(block: &Block) -> impl Iterator<Item = String> {
+    floor(block).into_iter().chain(block.notes()).chain(block.remark.map(str::to_owned))
+}
+
 /// What exact draws have.
-pub(crate) fn floor(block: &Block) -> Option<String> {
+fn floor(block: &Block) -> Option<String> {
     let (theirs, ours) = block.floor?;
     let theirs = with_deviation(theirs.mean, Some(theirs.deviation), " ± ");
     let ours = ours.map(|ours| with_deviation(ours.mean, ours.deviation, " ± "));
@@ -113,7 +120,7 @@ fn text_block(out: &mut dyn Write, block: &Block) -> io::Result<()> {
             line("", second)?;
         }
     }
-    for note in floor(block).into_iter().chain(block.notes()).chain(block.remark.map(str::to_owned)) {
+    for note in remarks(block) {
         wrapped(out, &note)?;
     }
     writeln!(out)
@@ -164,13 +171,9 @@ pub(crate) fn markdown_section(out: &mut dyn Write, section: &Section) -> io::Re
                 cells.iter().map(|cell| cell.as_ref().map_or_else(String::new, markdown_cell)).collect();
             writeln!(out, "| {label} | {} |", texts.join(" | "))?;
         }
-        let notes: Vec<String> =
-            floor(block).into_iter().chain(block.notes()).chain(block.remark.map(str::to_owned)).collect();
-        if !notes.is_empty() {
-            writeln!(out)?;
-        }
-        for note in notes {
-            writeln!(out, "- {note}")?;
+        for (i, note) in remarks(block).enumerate() {
+            let above = if i == 0 { "\n" } else { "" };
+            writeln!(out, "{above}- {note}")?;
         }
     }
     Ok(())
@@ -195,39 +198,16 @@ fn markdown(out: &mut dyn Write, sections: &[Section]) -> io::Result<()> {
 
 fn csv(out: &mut dyn Write, sections: &[Section]) -> io::Result<()> {
     let mut writer = csv::Writer::from_writer(out);
-    writer.write_record([
-        "table",
-        "target",
-        "method",
-        "steps",
-        "metric",
-        "published",
-        "published_std",
-        "ours",
-        "ours_std",
-        "seeds",
-        "diverged",
-        "status",
-        "iterations",
-    ])?;
-    let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
-    for cell in cells(sections) {
-        let (row, figure) = (cell.row, cell.published().figure());
-        writer.write_record([
-            row.table,
-            row.target.name(),
-            row.label,
-            &row.steps.to_string(),
-            cell.metric.name(),
-            &number(figure.map(|figure| figure.mean)),
-            &number(figure.map(|figure| figure.deviation)),
-            &number(cell.ours.map(|ours| ours.mean)),
-            &number(cell.ours.and_then(|ours| ours.deviation)),
-            &cell.seeds.to_string(),
-            &cell.diverged.to_string(),
-            cell.verdict.name(),
-            &cell.shorter.map_or_else(String::new, |(done, _)| done.to_string()),
-        ])?;
+    for (i, cell) in cells(sections).enumerate() {
+        let fields = cell.fields();
+        if i == 0 {
+            writer.write_record(fields.iter().map(|(name, _)| name))?;
+        }
+        writer.write_record(fields.iter().map(|(_, value)| match value {
+            Value::Null => String::new(),
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        }))?;
     }
     writer.flush()
 }

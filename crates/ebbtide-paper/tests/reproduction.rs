@@ -251,7 +251,7 @@ fn json_has_these_keys_and_no_others() {
     expected.sort_unstable();
     for cell in &cells {
         assert_eq!(cell.keys().collect::<Vec<_>>(), expected);
-        assert_eq!(cell["status"], "not-run");
+        assert_eq!(cell["status"], "not run");
     }
 }
 

@@ -106,7 +106,7 @@ impl Run {
         if missing.is_empty() {
             return Ok(ExitCode::SUCCESS);
         }
-        let folder = runs.join("paper");
+        let folder = Paper::runs(runs);
         fs::create_dir_all(&folder).map_err(FileError::of("make", &folder))?;
         // What was found before of a run that is trained for its samples stays.
         let places: HashMap<&Path, PathBuf> = missing

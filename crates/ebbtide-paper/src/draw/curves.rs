@@ -5,9 +5,9 @@ use ebbtide_report::chart::{Chart, Colour, Form, Mark, Scale, Symbol, Tick, Tip,
 use ebbtide_report::look;
 
 use super::Picture;
-use crate::amount::with_deviation;
 use crate::figure::{Figure, Panel};
 use crate::results::Results;
+use crate::write::{ours, published};
 use crate::{Cell, Metric, Paper, Verdict};
 
 /// What all of them have in common.
@@ -105,17 +105,12 @@ fn tip(curves: &[Curve], steps: usize) -> Tip {
 
 /// Ours and the paper's in words.
 fn words(cell: &Cell) -> String {
-    let paper = match cell.published().figure() {
-        Some(figure) => with_deviation(figure.mean, Some(figure.deviation), " ± "),
-        None => "diverged".to_owned(),
+    let ours = match (cell.ours, cell.verdict) {
+        (None, Verdict::Diverged) => "diverged".to_owned(),
+        (None, _) => Verdict::NotRun.name().to_owned(),
+        _ => ours(cell, " ± "),
     };
-    match (cell.ours, cell.verdict) {
-        (Some(ours), _) => {
-            format!("{} (paper {paper})", with_deviation(ours.mean, ours.deviation, " ± "))
-        }
-        (None, Verdict::Diverged) => format!("diverged (paper {paper})"),
-        (None, _) => format!("not run (paper {paper})"),
-    }
+    format!("{ours} (paper {})", published(cell, " ± "))
 }
 
 fn alt(title: &str, curves: &[Curve]) -> String {

@@ -13,7 +13,7 @@ use crate::process::{Corrections, GenerationVariance, Grid, Multiplier};
 const GENERATION_BOUND: f32 = 4.0;
 const DESTRUCTION_BOUND: f32 = 0.9;
 /// The most that the corrections of all steps come to, as a logarithm.
-const DESTRUCTION_REACH: f32 = 20.0;
+const DESTRUCTION_REACH: f32 = 27.0;
 
 impl Config {
     /// The settings for a target that the paper does not know: those it uses most.
@@ -59,7 +59,7 @@ impl Config {
     }
 }
 
-/// C₂. Corrections of all steps multiply each other: beyond as many steps as the paper has, each may do less, or states are beyond all numbers before
+/// C₂. Corrections of all steps multiply each other: beyond the 30 steps of the paper each may do less, or states are beyond all numbers before
 /// anything is learned.
 fn destruction_bound(steps: usize) -> f32 {
     DESTRUCTION_BOUND.min(DESTRUCTION_REACH / steps as f32)
