@@ -185,8 +185,10 @@ fn a_report_that_is_killed_in_the_writing_is_the_one_before() {
     let written = told(place.command(&["report", name]));
     assert_eq!(written.code, 0, "{}", written.err);
     let (mut whole, before) = (begun.elapsed(), fs::read(&page).expect("a report"));
-    let (mut moments, mut killed, mut ended) = (Moments(5), 0, 0);
-    for turn in 0..32 {
+    let (mut moments, mut killed, mut ended, mut turn) = (Moments(5), 0, 0, 0);
+    // Until there were enough of both; how long a report takes changes with what else the machine does.
+    while turn < 32 || killed < 6 || ended == 0 {
+        assert!(turn < 400, "{killed} were killed and {ended} came to their end: they prove nothing");
         let (mut child, begun) = (place.spawn(place.command(&["report", name])), Instant::now());
         // Mostly towards the end, where the page is written.
         let moment = whole.mul_f64(if turn % 4 == 0 { 0.0 } else { 0.7 }) + moments.next(whole.mul_f64(0.5));
@@ -195,15 +197,16 @@ fn a_report_that_is_killed_in_the_writing_is_the_one_before() {
         }
         if child.try_wait().expect("it can be asked").is_some() {
             whole = begun.elapsed();
+        } else if moment > whole {
+            whole = moment;
         }
+        turn += 1;
         child.kill().expect("killed");
         let done = child.wait().expect("it is gone").success();
         (killed, ended) = (killed + u32::from(!done), ended + u32::from(done));
         let now = fs::read(&page).expect("a report is there");
         assert!(now == before, "after {moment:?}: {} bytes, and {} before", now.len(), before.len());
     }
-    assert!(killed > 5, "only {killed} were killed: they prove nothing");
-    assert!(ended > 0, "none came to its end: no kill was near the writing");
     let names = fs::read_dir(&run).expect("a run").map(|entry| entry.expect("an entry").file_name());
     let left: Vec<_> = names.filter(|name| name.to_string_lossy().ends_with(".part")).collect();
     let again = told(place.command(&["report", name]));
