@@ -2,18 +2,21 @@
 
 usage: jax_peer.py [--threads N]
 
-XLA takes all cores that its process may use, so the number of threads is set from outside.
+XLA takes all cores that its process may use, so the number of threads is set from outside. A request whose `form` is
+`plain` is about what `jax_plain` has.
 """
 
 import argparse
+import functools
 
 import jax
 import jax.numpy as jnp
 import optax
 
+import jax_plain
 from jax_network import apply, drift_and_variance, initialise, log_25gmm
 from jax_network import log_destruction, log_generation, network, trunk
-from settings import CLIP, LOG_Z_RATE, RATE, TAU, WEIGHT_DECAY, Case, harmonic_times, uniform_times, walks
+from settings import CLIP, LOG_Z_RATE, RATE, TAU, WEIGHT_DECAY, Case, harmonic_times, is_plain, uniform_times, walks
 from worker import Work, serve
 
 # Samples are drawn in blocks whose activations stay in the cache, which is faster than all at once.
@@ -75,13 +78,13 @@ def repeated(update, state):
 
 def balance(request):
     """One trajectory-balance update of both processes from given trajectories."""
-    case = Case.of(request)
+    case, ask = Case.of(request), jax_plain.log_probs if is_plain(request) else log_probs
     t = jnp.asarray(uniform_times(case.steps))
     x, log_density = map(jnp.asarray, walks(case))
 
     def update(state):
-        lagging_forward, lagging_backward = log_probs(state["lagging"], x, t)
-        (forward, backward), pull = jax.vjp(lambda live: log_probs(live, x, t), state["live"])
+        lagging_forward, lagging_backward = ask(state["lagging"], x, t)
+        (forward, backward), pull = jax.vjp(lambda live: ask(live, x, t), state["live"])
         generation = (state["log_z"] + forward - lagging_backward - log_density) / case.batch
         destruction = -(state["log_z"] + lagging_forward - backward - log_density) / case.batch
         nothing = jnp.zeros_like(forward)
@@ -135,9 +138,8 @@ def reverse_kl(request):
     return repeated(update, fresh_state(case) | {"key": jax.random.key(1)})
 
 
-def sample(request):
-    """Draws from a sampler with fresh noise in each call."""
-    case = Case.of(request)
+def drawing(case):
+    """What draws so many samples by a key."""
     t, parameters = jnp.asarray(uniform_times(case.steps)), initialise(jax.random.key(0), case)
     blocks, rest = divmod(case.batch, BLOCK)
 
@@ -150,11 +152,18 @@ def sample(request):
         parts = jax.lax.map(lambda key: ends(parameters, key, BLOCK), jax.random.split(key, blocks))
         return jnp.concatenate([parts.reshape(-1, case.d), ends(parameters, last, rest)])
 
+    return functools.partial(draw, parameters)
+
+
+def sample(request):
+    """Draws from a sampler with fresh noise in each call."""
+    case = Case.of(request)
+    draw = (jax_plain.drawing if is_plain(request) else drawing)(case)
     held = {"key": jax.random.key(1), "draws": None}
 
     def call():
         held["key"], use = jax.random.split(held["key"])
-        held["draws"] = draw(parameters, use)
+        held["draws"] = draw(use)
 
     return Work(call, finish=lambda: held["draws"].block_until_ready())
 

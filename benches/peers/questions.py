@@ -13,6 +13,8 @@ DRAWS = (512, 100_000)
 TRANSPORT_DIMENSIONS = [2, 10, 32]
 
 PEERS = ("jax", "torch-eager", "torch-compiled")
+# The same programs, asked for the work as a user would write it first.
+PLAIN = tuple(f"{name}-plain" for name in PEERS)
 ITEMS = ("update", "reverse-kl", "sample", "iteration", "transport", "growth")
 
 
@@ -51,9 +53,14 @@ def questions(rounds, quick):
         limits += (limit_of_one,) if "ebbtide-1" in programs else ()
         return Question(item, case, (*limits, *((name, name, request) for name in programs)), rounds)
 
+    def in_both_forms(item, case, request):
+        tuned = same(item, case, request, ("ebbtide", *PEERS, "ebbtide-1"))
+        plain = ((column, name, request | {"form": "plain"}) for column, name in zip(PLAIN, PEERS))
+        return Question(item, case, (*tuned.asked, *plain), rounds)
+
     for shape in SHAPES:
         request = {"work": "update", **shape, "seconds": seconds_for(shape, quick)}
-        yield same("update", shape_name(shape), request, ("ebbtide", *PEERS, "ebbtide-1"))
+        yield in_both_forms("update", shape_name(shape), request)
     for shape in SHAPES[:2]:
         request = {"work": "reverse-kl", **shape, "seconds": seconds_for(shape, quick)}
         yield same("reverse-kl", shape_name(shape), request, ("ebbtide", *PEERS, "ebbtide-1"))
@@ -61,7 +68,7 @@ def questions(rounds, quick):
         for shape in SHAPES[:2]:
             sizes = {name: shape[name] for name in ("d", "width", "depth", "steps")}
             request = {"work": "sample", **sizes, "count": draws, "seconds": 0.5 if quick else 3.0}
-            yield same("sample", draws_name(draws, shape), request, ("ebbtide", *PEERS, "ebbtide-1"))
+            yield in_both_forms("sample", draws_name(draws, shape), request)
     yield from iterations(rounds, quick, limit)
     for d in TRANSPORT_DIMENSIONS:
         request = {"work": "transport", "d": d, "seconds": 0.5 if quick else 2.0}

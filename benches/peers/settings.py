@@ -38,6 +38,11 @@ class Case:
         return cls(d, width, depth, steps, request["count"] if "count" in request else request["batch"])
 
 
+def is_plain(request):
+    """Whether a work is wanted as a user would write it first, instead of as fast as we found."""
+    return request.get("form") == "plain"
+
+
 def uniform_times(steps):
     """t_0 … t_T with steps of equal length."""
     return np.linspace(0, 1, steps + 1, dtype=np.float32)

@@ -16,11 +16,13 @@ import torch
 
 import jax_network
 import jax_peer
+import jax_plain
 import points
 import research_search
 import research_training
 import torch_network
 import torch_peer
+import torch_plain
 
 TRACE = Path(__file__).parents[2] / "crates/ebbtide/tests/fixtures/torch/tb-tb.safetensors"
 TYPES = {"F32": np.float32, "F64": np.float64}
@@ -108,9 +110,10 @@ class Agreement(unittest.TestCase):
 
     def test_log_probabilities_in_jax(self):
         parameters = in_jax(self.tensors, self.sizes[2])
-        found = jax_peer.log_probs(parameters, jnp.asarray(self.states), jnp.asarray(self.tensors["times"]))
-        for found, expected in zip(found, self.expected):
-            np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-4, atol=1e-4)
+        for peer in (jax_peer, jax_plain):
+            found = peer.log_probs(parameters, jnp.asarray(self.states), jnp.asarray(self.tensors["times"]))
+            for found, expected in zip(found, self.expected):
+                np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-4, atol=1e-4)
 
 
 class Gradients(unittest.TestCase):
@@ -127,6 +130,12 @@ class Gradients(unittest.TestCase):
 
     def test_of_trajectory_balance(self):
         self.assert_same(torch_peer.Balance(self.SMALL, compiled=False))
+
+    def test_of_plain_trajectory_balance(self):
+        plain, tuned = (peer.Balance(self.SMALL, compiled=False) for peer in (torch_plain, torch_peer))
+        found = plain.gradients(), tuned.by_autograd(None, None, *tuned.inputs())
+        one, other = ([*generation, *destruction, log_z] for generation, destruction, log_z in found)
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
 
     def test_of_reverse_kl(self):
         self.assert_same(torch_peer.ReverseKl(self.SMALL, compiled=False))

@@ -4,7 +4,7 @@ usage: torch_peer.py eager|compiled [--threads N]
 
 Eager, a loss is differentiated by autograd. Compiled, both gradients are one function of the weights, so that
 the compiler sees forward and backward passes together: faster than to compile the losses alone. Adam is the
-fused one, the fastest that PyTorch has for processors.
+fused one, the fastest that PyTorch has for processors. A request whose `form` is `plain` is about what `torch_plain` has.
 """
 
 import argparse
@@ -12,7 +12,8 @@ import argparse
 import torch
 from torch.func import functional_call, grad, vjp
 
-from settings import Case, harmonic_times, uniform_times, walks
+import torch_plain
+from settings import Case, harmonic_times, is_plain, uniform_times, walks
 from torch_learner import Learner
 from torch_network import Network, drift_and_variance, log_25gmm, log_destruction, log_generation, simulate
 from worker import Work, serve
@@ -173,5 +174,10 @@ if __name__ == "__main__":
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     works = {"update": Balance, "reverse-kl": ReverseKl, "sample": Sample, "sgemm": Sgemm}
+    plain = {"update": torch_plain.Balance, "sample": torch_plain.Sample}
     compiled = arguments.flavour == "compiled"
-    serve({name: lambda request, made=made: Work(made(request, compiled)) for name, made in works.items()})
+
+    def set_up(name):
+        return lambda request: Work((plain if is_plain(request) else works)[name](request, compiled))
+
+    serve({name: set_up(name) for name in works})

@@ -60,7 +60,7 @@ def serve(set_ups):
     # Whatever a library prints must not stand among the answers.
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    ready = {}  # the last of each kind, since requests for one size come together
+    ready = {}  # the last of each kind and form, since requests for one size come together
     for line in sys.stdin:
         if not line.strip():
             continue
@@ -69,12 +69,13 @@ def serve(set_ups):
             seconds, name = request.pop("seconds", 1.0), request.get("work")
             if name not in set_ups:
                 raise ValueError(f"there is no work `{name}` here; there is {', '.join(set_ups)}")
-            if ready.get(name, (None,))[0] != request:
-                ready.pop(name, None)
+            kind = name, request.get("form")
+            if ready.get(kind, (None,))[0] != request:
+                ready.pop(kind, None)
                 work = set_ups[name](request)
                 work.warm_up()
-                ready[name] = request, work
-            answer = ready[name][1].answer(seconds) | {"peak_mb": peak_mb()}
+                ready[kind] = request, work
+            answer = ready[kind][1].answer(seconds) | {"peak_mb": peak_mb()}
         except Exception as error:  # a bad request must not end the worker
             answer = {"error": f"{type(error).__name__}: {error}"}
         print(json.dumps(answer), file=answers, flush=True)
