@@ -15,7 +15,8 @@ use user::{BlackBox, Gaussian};
 /// Iterations of a training that is held to have gained something.
 const ITERATIONS: u64 = 200;
 
-/// Iterations of one that is held to nothing but sense, with one local search in them: there are over two hundred of these.
+/// Iterations of one that is held to make sense, and by reverse KL to lose nothing, with one local search in them: there are
+/// over two hundred of these.
 const FEW_ITERATIONS: u64 = 80;
 
 /// How much faster than usual a short training learns.
