@@ -3,9 +3,8 @@
 //! By one formula on all machines: the same bits come of vectors of any width. (On 512-bit vectors a table of short polynomials was up to a tenth faster for
 //! a whole update at width 64, and trainings parted from those of other machines within a hundred iterations.)
 //!
-//! A row goes through the formula part by part, with what lies between in the nearest cache. The constants of a part fit the registers,
-//! and a processor sees so far ahead that it works on many numbers at a time while the loop is short; in one long loop it would fetch constants and
-//! wait for each term of a series.
+//! Four vectors go through the formula side by side, from the sum with the bias to the result, without leaving the registers: a term of one is computed
+//! while those of the others are waited for.
 //!
 //! ```
 //! use ebbtide::numeric::gelu::{activate, activate_with_slope};
@@ -23,41 +22,42 @@
 //! assert_eq!(alone, z);
 //! ```
 
+use pulp::{Simd, WithSimd, bytemuck};
+
 use super::vector::ROUND;
-use super::{Vectorised, dispatch};
+use super::vectors;
 
 /// z ← GELU(z + bias) for rows of features, `stride` apart.
 pub fn activate(z: &mut [f32], bias: &[f32], stride: usize) {
-    dispatch(Activate { z, bias, stride });
+    vectors().dispatch(Activate { z, bias, stride });
 }
 
 /// As [`activate`], with the derivative at z + bias written beside.
 pub fn activate_with_slope(z: &mut [f32], slope: &mut [f32], bias: &[f32], stride: usize) {
-    dispatch(ActivateWithSlope { z, slope, bias, stride });
+    vectors().dispatch(ActivateWithSlope { z, slope, bias, stride });
 }
 
-/// Numbers between two parts of the formula.
-const PART: usize = 256;
-
-pub(super) struct Activate<'a> {
-    pub(super) z: &'a mut [f32],
-    pub(super) bias: &'a [f32],
-    pub(super) stride: usize,
+struct Activate<'a> {
+    z: &'a mut [f32],
+    bias: &'a [f32],
+    stride: usize,
 }
 
-impl Vectorised for Activate<'_> {
+impl WithSimd for Activate<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn call(self) {
-        let mut parts = Parts::new();
+    fn with_simd<S: Simd>(self, simd: S) {
+        let features = self.bias.len();
         for z in self.z.chunks_mut(self.stride) {
-            for (z, bias) in z.chunks_mut(PART).zip(self.bias.chunks(PART)) {
-                let z = &mut z[..bias.len()];
-                let (squares, numerators) = parts.fill(z, bias);
-                for ((z, square), numerator) in z.iter_mut().zip(squares).zip(numerators) {
-                    *z *= phi(*square, *numerator);
-                }
+            let (whole, rest) = groups_mut::<S>(&mut z[..features]);
+            let (biases, last_biases) = groups::<S>(self.bias);
+            for (z, bias) in whole.iter_mut().zip(biases) {
+                *z = values(simd, sum(simd, z, bias));
+            }
+            if !rest.is_empty() {
+                let z = sum(simd, &padded::<S>(rest), &padded::<S>(last_biases));
+                store::<S>(values(simd, z), rest);
             }
         }
     }
@@ -70,66 +70,102 @@ pub(super) struct ActivateWithSlope<'a> {
     pub(super) stride: usize,
 }
 
-impl Vectorised for ActivateWithSlope<'_> {
+impl WithSimd for ActivateWithSlope<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn call(self) {
-        let mut parts = Parts::new();
+    fn with_simd<S: Simd>(self, simd: S) {
+        let features = self.bias.len();
         for (z, slope) in self.z.chunks_mut(self.stride).zip(self.slope.chunks_mut(self.stride)) {
-            let pieces = z.chunks_mut(PART).zip(slope.chunks_mut(PART)).zip(self.bias.chunks(PART));
-            for ((z, slope), bias) in pieces {
-                let (z, slope) = (&mut z[..bias.len()], &mut slope[..bias.len()]);
-                let (squares, numerators) = parts.fill(z, bias);
-                for (bell, square) in slope.iter_mut().zip(squares.iter()) {
-                    *bell = bell_of(*square);
-                }
-                let parts = squares.iter().zip(numerators.iter());
-                for ((z, slope), (square, numerator)) in z.iter_mut().zip(slope).zip(parts) {
-                    let (x, phi) = (*z, phi(*square, *numerator));
-                    *z = x * phi;
-                    *slope = x.mul_add(*slope, phi);
-                }
+            let (whole, rest) = groups_mut::<S>(&mut z[..features]);
+            let (slopes, last_slopes) = groups_mut::<S>(&mut slope[..features]);
+            let (biases, last_biases) = groups::<S>(self.bias);
+            for ((z, slope), bias) in whole.iter_mut().zip(slopes).zip(biases) {
+                (*z, *slope) = values_and_slopes(simd, sum(simd, z, bias));
+            }
+            if !rest.is_empty() {
+                let z = sum(simd, &padded::<S>(rest), &padded::<S>(last_biases));
+                let (values, slopes) = values_and_slopes(simd, z);
+                store::<S>(values, rest);
+                store::<S>(slopes, last_slopes);
             }
         }
     }
 }
 
+/// Vectors that go through the formula side by side.
+const WAYS: usize = 4;
+
+type Group<S> = [<S as Simd>::f32s; WAYS];
+
+/// Whole groups, and the numbers that are too few for another.
+#[inline(always)]
+fn groups<S: Simd>(numbers: &[f32]) -> (&[Group<S>], &[f32]) {
+    let (whole, rest) = numbers.split_at(numbers.len() - numbers.len() % (WAYS * S::F32_LANES));
+    (S::as_simd_f32s(whole).0.as_chunks().0, rest)
+}
+
+#[inline(always)]
+fn groups_mut<S: Simd>(numbers: &mut [f32]) -> (&mut [Group<S>], &mut [f32]) {
+    let (whole, rest) = numbers.split_at_mut(numbers.len() - numbers.len() % (WAYS * S::F32_LANES));
+    (S::as_mut_simd_f32s(whole).0.as_chunks_mut().0, rest)
+}
+
+/// Fewer numbers than a group holds, then zeros.
+#[inline(always)]
+fn padded<S: Simd>(numbers: &[f32]) -> Group<S> {
+    let mut group = [bytemuck::Zeroable::zeroed(); WAYS];
+    bytemuck::cast_slice_mut(&mut group)[..numbers.len()].copy_from_slice(numbers);
+    group
+}
+
+/// As many of a group's numbers as there is room for.
+#[inline(always)]
+fn store<S: Simd>(group: Group<S>, place: &mut [f32]) {
+    place.copy_from_slice(&bytemuck::cast_slice(&group)[..place.len()]);
+}
+
+#[inline(always)]
+fn sum<S: Simd>(simd: S, a: &Group<S>, b: &Group<S>) -> Group<S> {
+    let mut sum = *a;
+    for i in 0..WAYS {
+        sum[i] = simd.add_f32s(a[i], b[i]);
+    }
+    sum
+}
+
+/// GELU(x)
+#[inline(always)]
+fn values<S: Simd>(simd: S, x: Group<S>) -> Group<S> {
+    let mut values = distribution(simd, within_the_edge(simd, x));
+    for i in 0..WAYS {
+        values[i] = simd.mul_f32s(x[i], values[i]);
+    }
+    values
+}
+
+/// GELU(x), GELU′(x)
+#[inline(always)]
+fn values_and_slopes<S: Simd>(simd: S, x: Group<S>) -> (Group<S>, Group<S>) {
+    let inside = within_the_edge(simd, x);
+    let (mut values, mut slopes) = (distribution(simd, inside), bell(simd, inside));
+    for i in 0..WAYS {
+        slopes[i] = simd.mul_add_f32s(x[i], slopes[i], values[i]);
+        values[i] = simd.mul_f32s(x[i], values[i]);
+    }
+    (values, slopes)
+}
+
 /// Beyond this distance from the origin GELU counts as 0 or x, and its slope as 0 or 1: by then they differ from that by less than 7e-7.
 const EDGE: f32 = 5.5;
 
-/// What stands between the parts of the formula: x², and the numerator of Φ − ½, with x held within the edge.
-struct Parts {
-    squares: [f32; PART],
-    numerators: [f32; PART],
-}
-
-impl Parts {
-    #[inline(always)]
-    fn new() -> Self {
-        Self { squares: [0.0; PART], numerators: [0.0; PART] }
-    }
-
-    /// Adds the biases to z, and fills as many of both as there are.
-    #[inline(always)]
-    fn fill(&mut self, z: &mut [f32], bias: &[f32]) -> (&[f32], &[f32]) {
-        let (squares, numerators) = (&mut self.squares[..z.len()], &mut self.numerators[..z.len()]);
-        let parts = squares.iter_mut().zip(numerators.iter_mut());
-        for ((z, bias), (square, numerator)) in z.iter_mut().zip(bias).zip(parts) {
-            *z += bias;
-            let x = within_the_edge(*z);
-            *square = x * x;
-            *numerator = x * polynomial(NUMERATOR, *square);
-        }
-        (squares, numerators)
-    }
-}
-
-/// x, or the edge where that is nearer. Not a number stays what it is.
+/// x, or the edge where that is nearer.
 #[inline(always)]
-fn within_the_edge(x: f32) -> f32 {
-    let x = if x > EDGE { EDGE } else { x };
-    if x < -EDGE { -EDGE } else { x }
+fn within_the_edge<S: Simd>(simd: S, mut x: Group<S>) -> Group<S> {
+    for x in &mut x {
+        *x = simd.max_f32s(simd.splat_f32s(-EDGE), simd.min_f32s(simd.splat_f32s(EDGE), *x));
+    }
+    x
 }
 
 /// Of Φ(x) − ½ = x N(x²) / D(x²), |x| ≤ 5.5: minimax of the error, 7e-9, by Lawson's iteration. Of all roundings to single precision that were tried, this one
@@ -139,38 +175,67 @@ const NUMERATOR: [f32; 6] =
 const DENOMINATOR: [f32; 6] =
     [8.938_062e-1, 2.248_121_2e-1, 2.560_392e-2, 1.684_334_7e-3, 6.582_696e-5, 1.070_336_3e-6];
 
-/// Σ cₖ yᵏ
+/// Φ(x) within the edge.
 #[inline(always)]
-fn polynomial(c: [f32; 6], y: f32) -> f32 {
-    c[5].mul_add(y, c[4]).mul_add(y, c[3]).mul_add(y, c[2]).mul_add(y, c[1]).mul_add(y, c[0])
+fn distribution<S: Simd>(simd: S, x: Group<S>) -> Group<S> {
+    let mut n = [simd.splat_f32s(NUMERATOR[5]); WAYS];
+    let mut d = [simd.splat_f32s(DENOMINATOR[5]); WAYS];
+    for power in (0..5).rev() {
+        let (of_n, of_d) = (simd.splat_f32s(NUMERATOR[power]), simd.splat_f32s(DENOMINATOR[power]));
+        for i in 0..WAYS {
+            let square = simd.mul_f32s(x[i], x[i]);
+            n[i] = simd.mul_add_f32s(n[i], square, of_n);
+            d[i] = simd.mul_add_f32s(d[i], square, of_d);
+        }
+    }
+    for i in 0..WAYS {
+        let quotient = divide(simd, simd.mul_f32s(x[i], n[i]), d[i]);
+        n[i] = simd.add_f32s(quotient, simd.splat_f32s(0.5));
+    }
+    n
 }
 
-/// Φ(x) from x² and its numerator.
+/// a / b, number by number, which compilers turn into one instruction.
 #[inline(always)]
-fn phi(square: f32, numerator: f32) -> f32 {
-    numerator / polynomial(DENOMINATOR, square) + 0.5
+fn divide<S: Simd>(_: S, mut a: S::f32s, b: S::f32s) -> S::f32s {
+    let divisors: &[f32] = bytemuck::cast_slice(std::slice::from_ref(&b));
+    let numbers: &mut [f32] = bytemuck::cast_slice_mut(std::slice::from_mut(&mut a));
+    for (number, divisor) in numbers.iter_mut().zip(divisors) {
+        *number /= divisor;
+    }
+    a
 }
 
 const LOG2_INVERSE_SQRT_TAU: f32 = -1.325_748_1;
 
 /// e^(−x²/2) / √2π, and 0 at the edge.
 #[inline(always)]
-fn bell_of(square: f32) -> f32 {
-    let bell = power_of_two(square.mul_add(-0.5 * std::f32::consts::LOG2_E, LOG2_INVERSE_SQRT_TAU));
-    if square < EDGE * EDGE { bell } else { 0.0 }
+fn bell<S: Simd>(simd: S, x: Group<S>) -> Group<S> {
+    let mut bell = x;
+    for i in 0..WAYS {
+        let square = simd.mul_f32s(x[i], x[i]);
+        let half = simd.splat_f32s(-0.5 * std::f32::consts::LOG2_E);
+        let exponent = simd.mul_add_f32s(square, half, simd.splat_f32s(LOG2_INVERSE_SQRT_TAU));
+        let inside = simd.less_than_f32s(square, simd.splat_f32s(EDGE * EDGE));
+        bell[i] = simd.select_f32s(inside, power_of_two(simd, exponent), simd.splat_f32s(0.0));
+    }
+    bell
 }
 
 /// 2ʸ for y from −120 to 120; outside it may be anything. Relative error below 2e-7.
 #[inline(always)]
-fn power_of_two(y: f32) -> f32 {
-    let whole = y + ROUND;
-    let part = y - (whole - ROUND);
+fn power_of_two<S: Simd>(simd: S, y: S::f32s) -> S::f32s {
+    let line = |x, slope, offset| simd.mul_add_f32s(x, simd.splat_f32s(slope), simd.splat_f32s(offset));
+    let round = simd.splat_f32s(ROUND);
+    let whole = simd.add_f32s(y, round);
+    let part = simd.sub_f32s(y, simd.sub_f32s(whole, round));
     // minimax on |part| ≤ ½ of its error, 1e-7, by exchange in 40 digits; 2⁰ is 1 exactly
-    let square = part * part;
-    let high =
-        square.mul_add(part.mul_add(1.340_686_9e-3, 9.671_602e-3), part.mul_add(5.550_31e-2, 2.402_224e-1));
-    let p = square.mul_add(high, part.mul_add(6.931_472e-1, 1.0));
-    f32::from_bits(p.to_bits().wrapping_add(whole.to_bits() << 23))
+    let square = simd.mul_f32s(part, part);
+    let high = line(part, 1.340_686_9e-3, 9.671_602e-3);
+    let high = simd.mul_add_f32s(square, high, line(part, 5.550_31e-2, 2.402_224e-1));
+    let p = simd.mul_add_f32s(square, high, line(part, 6.931_472e-1, 1.0));
+    let exponent = simd.wrapping_dyn_shl_u32s(simd.transmute_u32s_f32s(whole), simd.splat_u32s(23));
+    simd.transmute_f32s_u32s(simd.add_u32s(simd.transmute_u32s_f32s(p), exponent))
 }
 
 #[cfg(test)]
