@@ -1,6 +1,7 @@
 //! Matrix products and vector functions: the arithmetic everything else is made of.
 
 pub mod aligned;
+pub(crate) mod chacha;
 pub(crate) mod crew;
 pub mod gelu;
 pub mod product;

@@ -21,9 +21,7 @@ pub fn draw_noise(
     noise.resize(numbers.len() * path, 0.0);
     let share = lanes.share(numbers.len());
     lanes.run(noise.chunks_mut(share * path).enumerate(), |_, _, (lane, noise)| {
-        for (i, noise) in noise.chunks_exact_mut(path).enumerate() {
-            address.stream(numbers.start + lane * share + i).fill_normal(noise);
-        }
+        address.fill_normals(numbers.start + lane * share, path, noise);
     });
 }
 
