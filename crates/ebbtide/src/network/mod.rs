@@ -48,7 +48,7 @@ pub use backward::Sink;
 pub(crate) use backward::{Descent, Part, backward};
 pub use layout::{Backbone, Head, Layout, Process, Shape, Tensor, Trunk};
 pub use packed::Direction;
-pub(crate) use packed::PackedNetwork;
+pub(crate) use packed::{PackedNetwork, Packing};
 pub(crate) use time::{TimeDescent, TimePass};
 pub(crate) use trunk::{Activations, RowBlocks, forward, head_forward, heads_forward};
 pub use view::View;

@@ -41,10 +41,36 @@ impl PackedLayer {
         }
     }
 
-    fn pack(&mut self, weight: Tensor, parameters: &[f32], direction: Direction) {
-        self.up.pack(0, weight.of(parameters));
-        if direction == Direction::Both {
-            self.down.pack_transposed(weight.of(parameters));
+    fn packing<'a>(
+        &'a mut self,
+        weight: &'a [f32],
+        direction: Direction,
+    ) -> impl Iterator<Item = Packing<'a>> {
+        let down = (direction == Direction::Both).then_some(Packing::Down(&mut self.down, weight));
+        [Packing::Up(&mut self.up, weight)].into_iter().chain(down)
+    }
+}
+
+/// Weights to be arranged. In any order, or at once: each goes to a place of its own.
+pub enum Packing<'a> {
+    /// For the way up.
+    Up(&'a mut Panels, &'a [f32]),
+    /// For the way down.
+    Down(&'a mut Panels, &'a [f32]),
+    /// For the way up, both heads side by side.
+    SideBySide(&'a mut Panels, [Tensor; 2], &'a [f32]),
+}
+
+impl Packing<'_> {
+    /// Arranges them.
+    pub fn run(self) {
+        match self {
+            Packing::Up(panels, weight) => panels.pack(0, weight),
+            Packing::Down(panels, weight) => panels.pack_transposed(weight),
+            Packing::SideBySide(panels, [first, second], parameters) => {
+                panels.pack(0, first.of(parameters));
+                panels.pack(first.outputs, second.of(parameters));
+            }
         }
     }
 }
@@ -73,21 +99,23 @@ impl PackedNetwork {
         }
     }
 
-    /// Takes the weights from a parameter vector.
-    pub fn pack(&mut self, layout: &Layout, parameters: &[f32], direction: Direction) {
-        for (packed, trunk) in self.trunks.iter_mut().zip(&layout.trunks) {
-            for (layer, weight) in packed.layers.iter_mut().zip(trunk.state_weights()) {
-                layer.pack(weight, parameters, direction);
-            }
-        }
-        self.generation.pack(layout.generation.dense.weight, parameters, direction);
-        if let (Some(packed), Some(head)) = (&mut self.destruction, layout.destruction) {
-            packed.pack(head.dense.weight, parameters, direction);
-            if let Some(both) = &mut self.both {
-                both.pack(0, layout.generation.dense.weight.of(parameters));
-                both.pack(layout.shape.generation_outputs, head.dense.weight.of(parameters));
-            }
-        }
+    /// What is to be done to take the weights from a parameter vector.
+    pub fn packing<'a>(
+        &'a mut self,
+        layout: &'a Layout,
+        parameters: &'a [f32],
+        direction: Direction,
+    ) -> impl Iterator<Item = Packing<'a>> {
+        let weights = layout.trunks.iter().flat_map(Trunk::state_weights);
+        let layers = self.trunks.iter_mut().flat_map(|trunk| &mut trunk.layers).zip(weights);
+        let generation = (&mut self.generation, layout.generation.dense.weight);
+        let destruction = self.destruction.as_mut().zip(layout.destruction.map(|head| head.dense.weight));
+        let both = self.both.as_mut().zip(layout.destruction).map(|(both, destruction)| {
+            let heads = [layout.generation.dense.weight, destruction.dense.weight];
+            Packing::SideBySide(both, heads, parameters)
+        });
+        let layers = layers.chain([generation]).chain(destruction);
+        layers.flat_map(move |(layer, weight)| layer.packing(weight.of(parameters), direction)).chain(both)
     }
 
     /// One of the trunks.

@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 
 /// How often a thread looks again before it goes to sleep: some 0.1 ms, longer than what happens between two
 /// pieces of an update.
-const LOOKS: usize = 2000;
+const LOOKS: usize = 10_000;
 
 /// Threads that wait for work. The caller works too, so a crew of one is the caller alone.
 pub struct Crew {

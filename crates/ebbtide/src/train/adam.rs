@@ -92,7 +92,7 @@ impl Adam {
         let piece = piece(parameters.len());
         let moments = self.first.chunks_mut(piece).zip(self.second.chunks_mut(piece));
         let pieces = parameters.chunks_mut(piece).zip(gradient.chunks(piece)).zip(moments);
-        threads.share(pieces, |((parameters, gradient), (first, second))| {
+        threads.share(gradient.len(), pieces, |((parameters, gradient), (first, second))| {
             dispatch(Update { parameters, gradient, first, second, scale, size, correction, decay });
         });
     }
@@ -136,7 +136,7 @@ pub(super) fn clip_scale(norm: f64, limit: f64) -> f32 {
 pub(super) fn norm(threads: &Threads, gradient: &[f32]) -> f64 {
     let mut sums = [0.0; PIECES];
     let pieces = gradient.chunks(piece(gradient.len())).zip(&mut sums);
-    threads.share(pieces, |(gradient, sum)| *sum = dispatch(SumOfSquares(gradient)));
+    threads.share(gradient.len(), pieces, |(gradient, sum)| *sum = dispatch(SumOfSquares(gradient)));
     sums.iter().sum::<f64>().sqrt()
 }
 
@@ -164,9 +164,13 @@ impl Vectorised for SumOfSquares<'_> {
 /// follower ← follower + τ (leader − follower)
 pub fn follow(threads: &Threads, follower: &mut [f32], leader: &[f32], tau: f32) {
     let piece = piece(follower.len());
-    threads.share(follower.chunks_mut(piece).zip(leader.chunks(piece)), |(follower, leader)| {
-        dispatch(Follow { follower, leader, tau });
-    });
+    threads.share(
+        leader.len(),
+        follower.chunks_mut(piece).zip(leader.chunks(piece)),
+        |(follower, leader)| {
+            dispatch(Follow { follower, leader, tau });
+        },
+    );
 }
 
 struct Follow<'a> {

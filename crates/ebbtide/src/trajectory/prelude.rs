@@ -2,8 +2,8 @@
 
 use super::Model;
 use crate::network::{
-    Activations, Descent, Direction, PackedNetwork, Part, Process, RowBlocks, Sink, TimeDescent, TimePass,
-    backward, forward, head_forward,
+    Activations, Descent, Direction, PackedNetwork, Packing, Part, Process, RowBlocks, Sink, TimeDescent,
+    TimePass, Trunk, backward, forward, head_forward,
 };
 
 /// Weights, with the prelude computed from them.
@@ -26,6 +26,22 @@ pub struct Prelude {
     origin: Activations,
     origin_raw: Vec<f32>,
     origin_scratch: Vec<f32>,
+}
+
+/// A part of a prelude that asks for no other.
+pub(crate) enum PreludePart<'a> {
+    Time(&'a mut TimePass, &'a Trunk, &'a [f32]),
+    Packing(Packing<'a>),
+}
+
+impl PreludePart<'_> {
+    /// Computes it.
+    pub(crate) fn run(self) {
+        match self {
+            PreludePart::Time(time, trunk, parameters) => time.forward(trunk, parameters),
+            PreludePart::Packing(packing) => packing.run(),
+        }
+    }
 }
 
 /// Scratch for completing a gradient.
@@ -64,10 +80,25 @@ impl Prelude {
 
     /// Computes everything for these parameters, for passes in these directions.
     pub fn forward(&mut self, model: &Model, parameters: &[f32], direction: Direction) {
-        self.packed.pack(&model.layout, parameters, direction);
-        for (time, trunk) in self.time.iter_mut().zip(&model.layout.trunks) {
-            time.forward(trunk, parameters);
-        }
+        self.parts(model, parameters, direction).for_each(PreludePart::run);
+        self.at_origin(model, parameters);
+    }
+
+    /// All but the word at the origin, which needs the others.
+    pub(crate) fn parts<'a>(
+        &'a mut self,
+        model: &'a Model,
+        parameters: &'a [f32],
+        direction: Direction,
+    ) -> impl Iterator<Item = PreludePart<'a>> {
+        let times = self.time.iter_mut().zip(&model.layout.trunks);
+        let times = times.map(move |(time, trunk)| PreludePart::Time(time, trunk, parameters));
+        let packing = self.packed.packing(&model.layout, parameters, direction);
+        times.chain(packing.map(PreludePart::Packing))
+    }
+
+    /// What the generation head says at the origin, all else being there.
+    pub(crate) fn at_origin(&mut self, model: &Model, parameters: &[f32]) {
         let head = model.layout.generation;
         let trunk = &model.layout.trunks[head.trunk];
         let biases = self.time[head.trunk].biases();

@@ -32,7 +32,12 @@ impl Panels {
                 let place = from - index * PANEL..to - index * PANEL;
                 let panel = &mut self.data[start..start + self.inner * width];
                 for (panel, row) in panel.chunks_exact_mut(width).zip(matrix.chunks_exact(columns)) {
-                    panel[place.clone()].copy_from_slice(&row[from - first..to - first]);
+                    let (place, row) = (&mut panel[place.clone()], &row[from - first..to - first]);
+                    // Of a known length: a call for so few numbers takes longer than to copy them.
+                    match (<&mut [f32; PANEL]>::try_from(&mut *place), <&[f32; PANEL]>::try_from(row)) {
+                        (Ok(place), Ok(row)) => *place = *row,
+                        _ => place.copy_from_slice(row),
+                    }
                 }
             }
         }

@@ -5,7 +5,7 @@ mod reverse_kl;
 
 use std::ops::Range;
 
-use crate::network::{Direction, Process, Sink};
+use crate::network::{Direction, Layout, Process, Sink};
 use crate::numeric::{Vectorised, dispatch};
 use crate::objective::{DestructionObjective, OffPolicy};
 use crate::trajectory::{Lane, Lanes, Model, Prelude, PreludeDescent, Threads, Trajectories, piece};
@@ -187,64 +187,71 @@ impl Differentiator {
         self.lanes.threads()
     }
 
-    /// Adds up what the lanes gathered, in their order, and takes it through the prelude.
+    /// Adds up what the lanes gathered, in a fixed order, and takes it through the prelude.
     fn complete(&mut self, parameters: &[f32], used: usize, generation: bool, destruction: bool) {
-        let threads = self.lanes.threads().clone();
-        let (first, others) =
-            self.lanes.all()[..used].split_first_mut().expect("a batch has at least one lane");
-        self.origin_gradient.copy_from_slice(&first.generation.origin);
-        for lane in others.iter() {
-            add(&mut self.origin_gradient, &lane.generation.origin);
+        let (threads, layout) = (self.lanes.threads().clone(), &self.model.layout);
+        let wanted: &[Process] = match (generation, destruction) {
+            (true, true) => &[Process::Generation, Process::Destruction],
+            (true, false) => &[Process::Generation],
+            (false, true) => &[Process::Destruction],
+            (false, false) => &[],
+        };
+        // Each half by itself first. With two threads, a half is what one of them has gathered, and then only the sums change hands.
+        let (first, second) = self.lanes.all()[..used].split_at_mut(used / 2);
+        let halves = [&mut *first, &mut *second].into_iter().filter_map(|half| half.split_first_mut());
+        let pieces = halves.flat_map(|(sum, others)| sum.pieces(others, layout, wanted));
+        threads.share_by_thread(pieces, |piece, _| dispatch(piece));
+        if let [sum, ..] = first {
+            let pieces = sum.pieces(&second[..1], layout, wanted);
+            threads.share(layout.parameters(), pieces, dispatch);
         }
-        for (process, wanted) in [(Process::Generation, generation), (Process::Destruction, destruction)] {
-            if !wanted {
-                continue;
-            }
-            let sink = first.sink(process);
-            for lane in others.iter_mut() {
-                add(&mut sink.biases, &lane.sink(process).biases);
-            }
-            for part in self.model.layout.gathered(process) {
-                let piece = piece(part.len());
-                let (start, total) = (part.start, &mut sink.parameters[part]);
-                let others: &[Lane] = others;
-                threads.share(total.chunks_mut(piece).enumerate(), |(index, total)| {
-                    let place = start + index * piece..start + index * piece + total.len();
-                    dispatch(AddLanes { total, others, process, place });
-                });
-            }
-        }
-        let Lane { generation: generation_sink, destruction: destruction_sink, .. } = first;
+        let sum = &mut self.lanes.all()[0];
+        self.origin_gradient.copy_from_slice(&sum.generation.origin);
         let (model, live, origin) = (&self.model, &self.live, &self.origin_gradient);
-        let [generation_descent, destruction_descent] = &mut self.descents;
-        let items = [
-            (Process::Generation, generation, generation_sink, generation_descent),
-            (Process::Destruction, destruction, destruction_sink, destruction_descent),
-        ];
-        let items = items.into_iter().filter(|(_, wanted, _, _)| *wanted);
-        threads.share(items, |(process, _, sink, descent)| {
+        let sinks = sum.sinks().into_iter().zip(&mut self.descents);
+        let sinks = sinks.filter(|((process, _), _)| wanted.contains(process));
+        threads.share(layout.parameters(), sinks, |((process, sink), descent)| {
             live.backward(model, parameters, process, origin, sink, descent);
         });
     }
 
     /// Makes the live network ready, and the lagging one if it is given.
     fn prepare(&mut self, live: &[f32], lagging: Option<&[f32]>, of_lagging: Direction) {
-        let model = &self.model;
-        let live = Some((&mut self.live, live, Direction::Both));
-        let lagging = lagging.map(|parameters| (&mut self.lagging, parameters, of_lagging));
-        let preludes = [live, lagging].into_iter().flatten();
-        self.lanes.threads().share(preludes, |(prelude, parameters, direction)| {
-            prelude.forward(model, parameters, direction);
+        let (threads, model) = (self.lanes.threads(), &self.model);
+        let mut networks = [
+            Some((&mut self.live, live, Direction::Both)),
+            lagging.map(|parameters| (&mut self.lagging, parameters, of_lagging)),
+        ];
+        let networks = networks.iter_mut().flatten();
+        if threads.are_few(model.layout.parameters()) {
+            threads.share_by_thread(networks, |(prelude, parameters, direction), _| {
+                prelude.forward(model, parameters, *direction);
+            });
+            return;
+        }
+        let parts = networks
+            .flat_map(|(prelude, parameters, direction)| prelude.parts(model, parameters, *direction));
+        threads.share_by_thread(parts, |part, _| part.run());
+        let networks = [(&mut self.live, Some(live)), (&mut self.lagging, lagging)];
+        threads.share_by_thread(networks.into_iter(), |(prelude, parameters), _| {
+            if let Some(parameters) = parameters {
+                prelude.at_origin(model, parameters);
+            }
         });
     }
 }
 
 impl Lane {
-    fn sink(&mut self, process: Process) -> &mut Sink {
+    fn sink(&self, process: Process) -> &Sink {
         match process {
-            Process::Generation => &mut self.generation,
-            Process::Destruction => &mut self.destruction,
+            Process::Generation => &self.generation,
+            Process::Destruction => &self.destruction,
         }
+    }
+
+    /// Both, for what is done with each.
+    fn sinks(&mut self) -> [(Process, &mut Sink); 2] {
+        [(Process::Generation, &mut self.generation), (Process::Destruction, &mut self.destruction)]
     }
 
     /// Begins to gather the gradients that are wanted.
@@ -264,12 +271,54 @@ impl Lane {
     }
 }
 
-/// total ← total + what each of the other lanes has in that place, lane by lane.
+/// Where in a sink numbers stand.
+#[derive(Clone, Copy)]
+enum Place {
+    /// From this parameter on.
+    Parameters(usize),
+    Biases,
+    Origin,
+}
+
+impl Sink {
+    fn at(&self, place: Place) -> &[f32] {
+        match place {
+            Place::Parameters(start) => &self.parameters[start..],
+            Place::Biases => &self.biases,
+            Place::Origin => &self.origin,
+        }
+    }
+}
+
+/// total ← total + what each of some lanes has in that place, lane by lane.
 struct AddLanes<'a> {
     total: &'a mut [f32],
-    others: &'a [Lane],
+    lanes: &'a [Lane],
     process: Process,
-    place: Range<usize>,
+    place: Place,
+}
+
+impl Lane {
+    /// What is to be done to add other lanes' sums to this one's.
+    fn pieces<'a>(
+        &'a mut self,
+        lanes: &'a [Lane],
+        layout: &'a Layout,
+        wanted: &'a [Process],
+    ) -> impl Iterator<Item = AddLanes<'a>> {
+        let sinks = self.sinks().into_iter().filter(|(process, _)| wanted.contains(process));
+        sinks.flat_map(move |(process, sink)| {
+            let parts = layout.gathered(process);
+            let piece = piece(parts.iter().map(Range::len).sum());
+            let totals = sink.parameters.get_disjoint_mut(parts.clone()).expect("parts lie apart");
+            let places = parts.into_iter().zip(totals).flat_map(move |(part, total)| {
+                part.step_by(piece).map(Place::Parameters).zip(total.chunks_mut(piece))
+            });
+            let rest = [(Place::Biases, &mut sink.biases[..]), (Place::Origin, &mut sink.origin)];
+            let places = places.chain(rest).filter(|_| !lanes.is_empty());
+            places.map(move |(place, total)| AddLanes { total, lanes, process, place })
+        })
+    }
 }
 
 /// Numbers that are added up over all lanes before the next.
@@ -281,13 +330,9 @@ impl Vectorised for AddLanes<'_> {
     #[inline(always)]
     fn call(self) {
         for (index, total) in self.total.chunks_mut(AT_A_TIME).enumerate() {
-            let start = self.place.start + index * AT_A_TIME;
-            for lane in self.others {
-                let sink = match self.process {
-                    Process::Generation => &lane.generation,
-                    Process::Destruction => &lane.destruction,
-                };
-                for (total, value) in total.iter_mut().zip(&sink.parameters[start..]) {
+            for lane in self.lanes {
+                let values = &lane.sink(self.process).at(self.place)[index * AT_A_TIME..];
+                for (total, value) in total.iter_mut().zip(values) {
                     *total += value;
                 }
             }
