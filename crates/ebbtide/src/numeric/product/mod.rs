@@ -95,22 +95,9 @@ pub(crate) fn transpose(
 ) {
     for first in (0..columns).step_by(LINE) {
         let width = (columns - first).min(LINE);
-        for (band, rows) in matrix.chunks(LINE * stride).enumerate() {
-            let lines = &mut transposed[band * LINE..];
-            if rows.len() >= (LINE - 1) * stride + first + LINE && width == LINE {
-                let block: [&[f32; LINE]; LINE] = std::array::from_fn(|row| {
-                    rows[row * stride + first..].first_chunk().expect("a whole line of each row")
-                });
-                for column in 0..LINE {
-                    let line = lines[(first + column) * transposed_stride..].first_chunk_mut::<LINE>();
-                    *line.expect("room for a whole line") = std::array::from_fn(|row| block[row][column]);
-                }
-                continue;
-            }
-            for (row, from) in rows.chunks(stride).enumerate() {
-                for (column, &value) in from[first..first + width].iter().enumerate() {
-                    lines[(first + column) * transposed_stride + row] = value;
-                }
+        for (row, from) in matrix.chunks(stride).enumerate() {
+            for (column, &value) in from[first..first + width].iter().enumerate() {
+                transposed[(first + column) * transposed_stride + row] = value;
             }
         }
     }
