@@ -50,5 +50,5 @@ pub use layout::{Backbone, Head, Layout, Process, Shape, Tensor, Trunk};
 pub use packed::Direction;
 pub(crate) use packed::{PackedNetwork, Packing};
 pub(crate) use time::{TimeDescent, TimePass};
-pub(crate) use trunk::{Activations, RowBlocks, forward, head_forward, heads_forward};
+pub(crate) use trunk::{Activations, RowBlocks, forward, head_forward, head_scratch, heads_forward};
 pub use view::View;

@@ -138,6 +138,11 @@ pub fn forward(
     }
 }
 
+/// How many numbers of scratch heads of so many outputs together need for each row: whole lines, which products write fastest.
+pub fn head_scratch(outputs: usize) -> usize {
+    row_stride(outputs)
+}
+
 /// What a head says about some of the rows: raw outputs, `[output][row]`.
 pub fn head_forward(
     head: Head,
@@ -152,8 +157,9 @@ pub fn head_forward(
     if count == 0 {
         return;
     }
-    multiply(RowsMut::new(scratch, count, outputs, outputs), activations.top(rows), &packed.up);
-    turn(head, parameters, &scratch[..count * outputs], outputs, raw);
+    let stride = head_scratch(outputs);
+    multiply(RowsMut::new(scratch, count, outputs, stride), activations.top(rows), &packed.up);
+    turn(head, parameters, &scratch[..count * stride], stride, raw);
 }
 
 /// What both heads say, each about its own rows, if they stand side by side.
@@ -167,12 +173,13 @@ pub fn heads_forward(
     let Some(both) = packed.both() else { return false };
     let rows = heads.iter().map(|head| head.1.end).max().unwrap_or(0);
     let outputs: usize = heads.iter().map(|head| head.0.dense.weight.outputs).sum();
-    multiply(RowsMut::new(scratch, rows, outputs, outputs), activations.top(0..rows), both);
+    let stride = head_scratch(outputs);
+    multiply(RowsMut::new(scratch, rows, outputs, stride), activations.top(0..rows), both);
     let mut first = 0;
     for (head, rows, raw) in heads {
         if !rows.is_empty() {
-            let from = &scratch[rows.start * outputs + first..rows.end * outputs];
-            turn(head, parameters, from, outputs, raw);
+            let from = &scratch[rows.start * stride + first..rows.end * stride];
+            turn(head, parameters, from, stride, raw);
         }
         first += head.dense.weight.outputs;
     }

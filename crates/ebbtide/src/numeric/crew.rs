@@ -4,6 +4,7 @@
 //! piece awake for a moment before it sleeps, and handing out allocates nothing.
 
 use std::any::Any;
+use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
@@ -28,11 +29,23 @@ struct Shared {
     /// Rung when the last worker leaves a job.
     left: Condvar,
     /// Counts the jobs.
-    jobs: AtomicU64,
+    jobs: Apart<AtomicU64>,
     /// The next piece to be taken.
-    next: AtomicUsize,
+    next: Apart<AtomicUsize>,
     /// Workers inside the job.
-    inside: AtomicUsize,
+    inside: Apart<AtomicUsize>,
+}
+
+/// Something in cache lines of its own: whoever waits for it does not slow down those who change its neighbours.
+#[repr(align(128))]
+struct Apart<T>(T);
+
+impl<T> Deref for Apart<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
 }
 
 struct Board {
@@ -55,9 +68,9 @@ impl Crew {
             board: Mutex::new(Board { job: None, panic: None, asleep: 0, over: false }),
             bell: Condvar::new(),
             left: Condvar::new(),
-            jobs: AtomicU64::new(0),
-            next: AtomicUsize::new(0),
-            inside: AtomicUsize::new(0),
+            jobs: Apart(AtomicU64::new(0)),
+            next: Apart(AtomicUsize::new(0)),
+            inside: Apart(AtomicUsize::new(0)),
         });
         let mut crew = Self { shared, workers: Vec::new(), turn: Mutex::new(()) };
         for index in 1..threads {

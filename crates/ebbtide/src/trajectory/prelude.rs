@@ -3,7 +3,7 @@
 use super::Model;
 use crate::network::{
     Activations, Descent, Direction, PackedNetwork, Packing, Part, Process, RowBlocks, Sink, TimeDescent,
-    TimePass, Trunk, backward, forward, head_forward,
+    TimePass, Trunk, backward, forward, head_forward, head_scratch,
 };
 
 /// Weights, with the prelude computed from them.
@@ -74,7 +74,7 @@ impl Prelude {
             origin_state: vec![0.0; shape.dim],
             origin: Activations::new(shape.width, shape.depth, 1),
             origin_raw: vec![0.0; shape.generation_outputs],
-            origin_scratch: vec![0.0; shape.generation_outputs],
+            origin_scratch: vec![0.0; head_scratch(shape.generation_outputs)],
         }
     }
 

@@ -199,10 +199,16 @@ impl Differentiator {
         // Each half by itself first. With two threads, a half is what one of them has gathered, and then only the sums change hands.
         let (first, second) = self.lanes.all()[..used].split_at_mut(used / 2);
         let halves = [&mut *first, &mut *second].into_iter().filter_map(|half| half.split_first_mut());
-        let pieces = halves.flat_map(|(sum, others)| sum.pieces(others, layout, wanted));
-        threads.share_by_thread(pieces, |piece, _| dispatch(piece));
+        let sums = halves.flat_map(|(sum, others)| sum.sums(others, wanted));
+        match threads.are_few(layout.parameters()) {
+            true => threads.share_by_thread(sums, |sum, _| sum.pieces(layout).for_each(dispatch)),
+            false => {
+                let pieces = sums.flat_map(|sum| sum.pieces(layout));
+                threads.share_by_thread(pieces, |piece, _| dispatch(piece));
+            }
+        }
         if let [sum, ..] = first {
-            let pieces = sum.pieces(&second[..1], layout, wanted);
+            let pieces = sum.sums(&second[..1], wanted).flat_map(|sum| sum.pieces(layout));
             threads.share(layout.parameters(), pieces, dispatch);
         }
         let sum = &mut self.lanes.all()[0];
@@ -298,26 +304,33 @@ struct AddLanes<'a> {
     place: Place,
 }
 
+/// What one process has of several lanes, to be added up into the first.
+struct Sum<'a> {
+    process: Process,
+    sink: &'a mut Sink,
+    lanes: &'a [Lane],
+}
+
 impl Lane {
-    /// What is to be done to add other lanes' sums to this one's.
-    fn pieces<'a>(
-        &'a mut self,
-        lanes: &'a [Lane],
-        layout: &'a Layout,
-        wanted: &'a [Process],
-    ) -> impl Iterator<Item = AddLanes<'a>> {
+    /// What is to be done to add other lanes to this one.
+    fn sums<'a>(&'a mut self, lanes: &'a [Lane], wanted: &'a [Process]) -> impl Iterator<Item = Sum<'a>> {
         let sinks = self.sinks().into_iter().filter(|(process, _)| wanted.contains(process));
-        sinks.flat_map(move |(process, sink)| {
-            let parts = layout.gathered(process);
-            let piece = piece(parts.iter().map(Range::len).sum());
-            let totals = sink.parameters.get_disjoint_mut(parts.clone()).expect("parts lie apart");
-            let places = parts.into_iter().zip(totals).flat_map(move |(part, total)| {
-                part.step_by(piece).map(Place::Parameters).zip(total.chunks_mut(piece))
-            });
-            let rest = [(Place::Biases, &mut sink.biases[..]), (Place::Origin, &mut sink.origin)];
-            let places = places.chain(rest).filter(|_| !lanes.is_empty());
-            places.map(move |(place, total)| AddLanes { total, lanes, process, place })
-        })
+        sinks.map(move |(process, sink)| Sum { process, sink, lanes }).filter(|sum| !sum.lanes.is_empty())
+    }
+}
+
+impl<'a> Sum<'a> {
+    /// The same in pieces.
+    fn pieces(self, layout: &Layout) -> impl Iterator<Item = AddLanes<'a>> + use<'a> {
+        let Sum { process, sink, lanes } = self;
+        let parts = layout.gathered(process);
+        let piece = piece(parts.iter().map(Range::len).sum());
+        let totals = sink.parameters.get_disjoint_mut(parts.clone()).expect("parts lie apart");
+        let places = parts.into_iter().zip(totals).flat_map(move |(part, total)| {
+            part.step_by(piece).map(Place::Parameters).zip(total.chunks_mut(piece))
+        });
+        let rest = [(Place::Biases, &mut sink.biases[..]), (Place::Origin, &mut sink.origin)];
+        places.chain(rest).map(move |(place, total)| AddLanes { total, lanes, process, place })
     }
 }
 

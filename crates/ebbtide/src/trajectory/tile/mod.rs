@@ -6,7 +6,9 @@ mod likelihood;
 use std::ops::Range;
 
 use super::{Model, Network};
-use crate::network::{Activations, Descent, Process, RowBlocks, forward, head_forward, heads_forward};
+use crate::network::{
+    Activations, Descent, Process, RowBlocks, forward, head_forward, head_scratch, heads_forward,
+};
 use crate::numeric::aligned::LINE;
 use crate::numeric::product::transpose;
 
@@ -166,7 +168,7 @@ impl Tile {
                 variance: vec![0.0; rows],
                 sums: vec![0.0; rows],
                 weights: vec![0.0; rows],
-                heads: vec![0.0; (shape.generation_outputs + shape.destruction_outputs) * rows],
+                heads: vec![0.0; head_scratch(shape.generation_outputs + shape.destruction_outputs) * rows],
                 raw: [shape.generation_outputs, shape.destruction_outputs]
                     .map(|outputs| vec![0.0; outputs * rows]),
                 rows: vec![0.0; shape.dim * rows],
