@@ -215,11 +215,7 @@ impl Part<'_> {
         let outputs = dense.weight.outputs;
         let Some(sink) = self.sink.as_mut().filter(|_| count > 0) else { return };
         let bias = dense.bias.of_mut(&mut sink.parameters);
-        for row in self.raw_gradient[..count * outputs].chunks_exact(outputs) {
-            for (sum, value) in bias.iter_mut().zip(row) {
-                *sum += value;
-            }
-        }
+        add_rows(bias, &self.raw_gradient[..count * outputs]);
         let raw = Rows::new(self.raw_gradient, count, outputs, outputs);
         let (write, top) = (sink.write(), activations.top(self.rows.clone()));
         let gradient = dense.weight.of_mut(&mut sink.parameters);
@@ -243,5 +239,26 @@ impl Part<'_> {
                 gradient[feature * outputs + output] += value;
             }
         }
+    }
+}
+
+/// sums ← sums + all rows, in their order.
+fn add_rows(sums: &mut [f32], rows: &[f32]) {
+    let add = |sums: &mut [f32], row: &[f32]| sums.iter_mut().zip(row).for_each(|(sum, value)| *sum += value);
+    let outputs = sums.len();
+    if outputs >= FEW {
+        return rows.chunks_exact(outputs).for_each(|row| add(sums, row));
+    }
+    // Few sums stay in registers from one row to the next.
+    for (first, sums) in sums.chunks_mut(4).enumerate() {
+        let mut four = [0.0; 4];
+        four[..sums.len()].copy_from_slice(sums);
+        for row in rows.chunks_exact(outputs) {
+            match row[4 * first..].first_chunk::<4>() {
+                Some(row) => add(&mut four, row),
+                None => add(&mut four, &row[4 * first..]),
+            }
+        }
+        sums.copy_from_slice(&four[..sums.len()]);
     }
 }
