@@ -94,8 +94,7 @@ impl Address {
             blocks(&self.key(), first as u64, room);
             for (place, path) in paths.chunks_exact_mut(length).enumerate() {
                 let words = room.as_flattened();
-                let mut stream =
-                    Drawn { words, place, next: 0, rest: || self.stream(first + place), more: None };
+                let mut stream = Drawn { words, place, next: 0, address: self, first, more: None };
                 for value in path {
                     *value = StandardNormal.sample(&mut stream);
                 }
@@ -108,18 +107,20 @@ impl Address {
 const MOST_BLOCKS: usize = 12;
 
 /// One of several streams, of which the first words have been computed together.
-struct Drawn<'a, Rest> {
+struct Drawn<'a> {
     words: &'a [Words],
     /// Which of them.
     place: usize,
     /// The word that comes next.
     next: usize,
-    /// The stream itself, and where it is once these words do not suffice.
-    rest: Rest,
+    /// Where they are from, and the first of the trajectories.
+    address: Address,
+    first: usize,
+    /// The stream itself, once these words do not suffice.
     more: Option<ChaCha8Rng>,
 }
 
-impl<Rest: Fn() -> Stream> TryRng for Drawn<'_, Rest> {
+impl TryRng for Drawn<'_> {
     type Error = Infallible;
 
     #[inline]
@@ -145,11 +146,11 @@ impl<Rest: Fn() -> Stream> TryRng for Drawn<'_, Rest> {
     }
 }
 
-impl<Rest: Fn() -> Stream> Drawn<'_, Rest> {
+impl Drawn<'_> {
     #[cold]
     fn beyond(&mut self) -> &mut ChaCha8Rng {
         self.more.get_or_insert_with(|| {
-            let mut generator = (self.rest)().generator;
+            let mut generator = self.address.stream(self.first + self.place).generator;
             generator.set_word_pos(self.words.len() as u128);
             generator
         })
@@ -219,7 +220,7 @@ mod tests {
     #[test]
     fn paths_filled_together_are_those_filled_one_by_one() {
         let address = Address::new(5, Purpose::Sample, 3);
-        for length in (1..=24).chain([80, 90, 91, 200]) {
+        for length in (1..=24).chain([80, 89, 90, 200]) {
             let (first, paths) = (1000 * length, if cfg!(miri) { 3 } else { 500 });
             let (mut together, mut alone) = (vec![0.0; length * paths], vec![0.0; length * paths]);
             address.fill_normals(first, length, &mut together);
@@ -236,8 +237,8 @@ mod tests {
         let address = Address::new(1, Purpose::Generate, 0);
         let mut room = [[[0; LINE]; BLOCK]; 1];
         blocks(&address.key(), 7, &mut room);
-        let rest = || address.stream(9);
-        let mut drawn = Drawn { words: room.as_flattened(), place: 2, next: 0, rest, more: None };
+        let mut drawn =
+            Drawn { words: room.as_flattened(), place: 2, next: 0, address, first: 7, more: None };
         let mut stream = address.stream(9);
         for _ in 0..50 {
             assert_eq!(drawn.next_u64(), stream.generator.next_u64());

@@ -95,7 +95,8 @@ fn cases() -> Vec<Case> {
         cases.push(case("every target", target, Method::TbTb, plain));
         cases.push(case("every target", target, Method::PisVarGrad, plain));
     }
-    let changes: [(&str, Change); 12] = [
+    let changes: [(&str, Change); 13] = [
+        ("a large network", |c| c.network.width = 128),
         ("one optimiser", |c| c.optimisation.arrangement = Arrangement::Single),
         ("alternating", |c| c.schedule = Schedule::Alternating),
         ("no target network", |c| c.target_network = None),

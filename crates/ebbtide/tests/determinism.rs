@@ -78,6 +78,24 @@ fn threads_do_not_matter() {
     }
 }
 
+/// Batches that leave an odd number of lanes, and networks so large that the passes over their parameters are shared out too.
+#[test]
+fn threads_do_not_matter_to_many_lanes_and_large_networks() {
+    for (width, backbone) in [(16, Backbone::Shared), (128, Backbone::Shared), (128, Backbone::Separate)] {
+        let mut config = config(Method::TbTb);
+        (config.grid, config.batch) = (Grid::Uniform(12), 300);
+        (config.network.width, config.network.backbone) = (width, backbone);
+        let alone = bytes(trained(&config, 1, 3).state());
+        for threads in [2, 3, 8] {
+            let state = bytes(trained(&config, threads, 3).state());
+            assert!(
+                alone == state,
+                "width {width}, {backbone:?}, on {threads} threads is not the same on one"
+            );
+        }
+    }
+}
+
 #[test]
 fn threads_do_not_matter_to_an_evaluation() {
     let trainers = [1, 2, 8].map(|threads| trained(&config(Method::TbTb), threads, 3));

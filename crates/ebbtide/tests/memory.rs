@@ -116,6 +116,10 @@ const CASES: &[(&str, NamedTarget, Method, usize, Change)] = &[
         without_search(config);
         config.network.width = 512;
     }),
+    ("long and very narrow", NamedTarget::Gmm25, Method::TbTb, 50, |config| {
+        without_buffers(config);
+        (config.network.width, config.batch) = (16, 64);
+    }),
     ("short and narrow", NamedTarget::EasyFunnel, Method::TbVariance, 2, |config| {
         without_buffers(config);
         config.network.width = 32;

@@ -243,7 +243,7 @@ impl Part<'_> {
 }
 
 /// sums ← sums + all rows, in their order.
-fn add_rows(sums: &mut [f32], rows: &[f32]) {
+pub(super) fn add_rows(sums: &mut [f32], rows: &[f32]) {
     let add = |sums: &mut [f32], row: &[f32]| sums.iter_mut().zip(row).for_each(|(sum, value)| *sum += value);
     let outputs = sums.len();
     if outputs >= FEW {

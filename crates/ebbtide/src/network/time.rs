@@ -1,5 +1,6 @@
 //! The time half of the network: run once for each grid point, it ends as a bias of the first layer.
 
+use super::backward::add_rows;
 use super::layout::{Tensor, Trunk};
 use crate::numeric::aligned::Aligned;
 use crate::numeric::gelu::activate_with_slope;
@@ -126,18 +127,18 @@ impl TimePass {
         for bias in [trunk.first_time.bias, trunk.time[1].bias, trunk.time[0].bias, trunk.phase] {
             bias.of_mut(gradient).fill(0.0);
         }
-        sum_rows(trunk.first_time.bias.of_mut(gradient), bias_gradient);
+        add_rows(trunk.first_time.bias.of_mut(gradient), bias_gradient);
         workspace.gather(&self.second.value, bias_gradient, trunk.first_time.weight, gradient);
         workspace.down(bias_gradient, trunk.first_time.weight, parameters, delta);
         scale(delta, &self.second.slope);
 
-        sum_rows(trunk.time[1].bias.of_mut(gradient), delta);
+        add_rows(trunk.time[1].bias.of_mut(gradient), delta);
         workspace.gather(&self.first.value, delta, trunk.time[1].weight, gradient);
         workspace.down(delta, trunk.time[1].weight, parameters, delta_below);
         delta.copy_from_slice(&delta_below[..h * self.times]);
         scale(delta, &self.first.slope);
 
-        sum_rows(trunk.time[0].bias.of_mut(gradient), delta);
+        add_rows(trunk.time[0].bias.of_mut(gradient), delta);
         workspace.gather(&self.features, delta, trunk.time[0].weight, gradient);
         workspace.down(delta, trunk.time[0].weight, parameters, delta_below);
         let rows = delta_below.chunks_exact(2 * h).zip(self.features.chunks_exact(2 * h));
@@ -208,13 +209,5 @@ fn frequency(k: usize, h: usize) -> f64 {
 fn scale(delta: &mut [f32], slope: &[f32]) {
     for (value, slope) in delta.iter_mut().zip(slope) {
         *value *= slope;
-    }
-}
-
-fn sum_rows(gradient: &mut [f32], delta: &[f32]) {
-    for row in delta.chunks_exact(gradient.len()) {
-        for (sum, value) in gradient.iter_mut().zip(row) {
-            *sum += value;
-        }
     }
 }

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::JoinHandle;
 
-/// How often a thread looks again before it goes to sleep: some 0.1 ms, longer than what happens between two
-/// pieces of an update.
+/// How often a thread looks again before it goes to sleep: 0.2 ms on the machine it was measured on, by how long a processor pauses between two looks, and
+/// longer than what the caller does by itself between two pieces of an update.
 const LOOKS: usize = 10_000;
 
 /// Threads that wait for work. The caller works too, so a crew of one is the caller alone.

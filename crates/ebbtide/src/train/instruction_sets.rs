@@ -14,10 +14,10 @@ use crate::trajectory::Threads;
 const ITERATIONS: u64 = if cfg!(miri) { 1 } else { 100 };
 
 /// Both losses and log Ẑ of each iteration of a small training, replay and search included.
-fn losses(method: Method, view: View) -> Vec<[f64; 3]> {
+fn losses(method: Method, view: View, width: usize) -> Vec<[f64; 3]> {
     let target: Arc<dyn Target> = NamedTarget::Gmm25.build().into();
     let mut config = Config::new(method, 3);
-    (config.iterations, config.batch, config.network.width) = (ITERATIONS, 24, 16);
+    (config.iterations, config.batch, config.network.width) = (ITERATIONS, 24, width);
     (config.replay.capacity, config.network.view) = (100, view);
     if cfg!(miri) {
         (config.batch, config.network.width) = (3, 4);
@@ -48,17 +48,18 @@ fn the_first_hundred_losses_are_the_same_bits_on_all() {
     let asked = with_vectors(pulp::Arch::Scalar, vectors);
     assert!(matches!(asked, pulp::Arch::Scalar), "what is asked for is what is used");
     let trainings = [
-        (Method::TbTb, View::Plain),
-        (Method::TbTb, View::Logarithmic),
-        (Method::TbTlm, View::Plain),
-        (Method::PisVarGrad, View::Logarithmic),
+        (Method::TbTb, View::Plain, 16),
+        (Method::TbTb, View::Plain, 80),
+        (Method::TbTb, View::Logarithmic, 16),
+        (Method::TbTlm, View::Plain, 16),
+        (Method::PisVarGrad, View::Logarithmic, 16),
     ];
-    for (method, view) in trainings.into_iter().take(if cfg!(miri) { 1 } else { trainings.len() }) {
-        let plain = with_vectors(pulp::Arch::Scalar, || losses(method, view));
+    for (method, view, width) in trainings.into_iter().take(if cfg!(miri) { 1 } else { trainings.len() }) {
+        let plain = with_vectors(pulp::Arch::Scalar, || losses(method, view, width));
         assert_eq!(plain.len() as u64, ITERATIONS);
         for (name, vectors) in all_vectors() {
-            let these = with_vectors(vectors, || losses(method, view));
-            assert_eq!(plain, these, "{method}, {view:?}, with {name}");
+            let these = with_vectors(vectors, || losses(method, view, width));
+            assert_eq!(plain, these, "{method}, {view:?}, width {width}, with {name}");
         }
     }
 }

@@ -177,7 +177,8 @@ impl Sizes {
         let outputs = self.generation_outputs + self.destruction_outputs;
         let rows = self.tile * self.steps;
         let activations = 2 * self.trunks * (self.depth + Size(1)) * self.stride;
-        let states = 7 * self.dim + 3 * outputs + Size(6);
+        let heads = Size::from(row_stride(outputs.0.min(MOST as u64) as usize));
+        let states = 7 * self.dim + 2 * outputs + heads + Size(6);
         let logs = (4 * DOUBLE + 1) * self.tile + self.tile * self.generation_outputs;
         rows * (activations + states) + self.descent(2 * rows) + logs
     }

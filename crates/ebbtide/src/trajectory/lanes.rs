@@ -37,7 +37,8 @@ pub(crate) struct TileLogs {
 /// The lanes of a model, and the threads that serve them.
 ///
 /// A batch is cut into one contiguous share for each lane. Which thread serves a lane does not matter:
-/// every lane does the same work in the same order, and what they gathered is added up lane by lane.
+/// every lane does the same work in the same order, and what they gathered is added up in an order that depends on
+/// their number alone.
 pub struct Lanes {
     lanes: Vec<Lane>,
     /// One for each thread, so never waited for.

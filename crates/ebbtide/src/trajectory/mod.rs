@@ -54,7 +54,7 @@ pub use prelude::{Network, Prelude};
 pub use sampler::{LogProbs, Sampler, SamplerError};
 pub(crate) use simulate::simulate_backward;
 pub use simulate::{Noise, draw_noise, log_probs, simulate_forward};
-pub(crate) use threads::{PIECES, piece};
+pub(crate) use threads::{PIECES, are_few, piece};
 pub use threads::{Threads, ThreadsError};
 pub use tile::{Tile, Wanted};
 

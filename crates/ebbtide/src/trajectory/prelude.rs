@@ -5,6 +5,7 @@ use crate::network::{
     Activations, Descent, Direction, PackedNetwork, Packing, Part, Process, RowBlocks, Sink, TimeDescent,
     TimePass, Trunk, backward, forward, head_forward, head_scratch,
 };
+use crate::numeric::aligned::Aligned;
 
 /// Weights, with the prelude computed from them.
 #[derive(Clone, Copy)]
@@ -25,7 +26,7 @@ pub struct Prelude {
     origin_state: Vec<f32>,
     origin: Activations,
     origin_raw: Vec<f32>,
-    origin_scratch: Vec<f32>,
+    origin_scratch: Aligned,
 }
 
 /// A part of a prelude that asks for no other.
@@ -74,7 +75,7 @@ impl Prelude {
             origin_state: vec![0.0; shape.dim],
             origin: Activations::new(shape.width, shape.depth, 1),
             origin_raw: vec![0.0; shape.generation_outputs],
-            origin_scratch: vec![0.0; head_scratch(shape.generation_outputs)],
+            origin_scratch: Aligned::zeros(head_scratch(shape.generation_outputs)),
         }
     }
 

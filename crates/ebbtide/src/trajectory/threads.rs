@@ -61,11 +61,6 @@ impl Threads {
         self.crew.len()
     }
 
-    /// Whether so many numbers are too few to be shared out one piece at a time.
-    pub(crate) fn are_few(&self, numbers: usize) -> bool {
-        numbers < FEW
-    }
-
     /// Calls `work` once with each item, on all threads. Where the items hold no more than a few numbers together, the caller goes
     /// through them alone: to hand them out, and to fetch them from another core's cache afterwards, takes longer.
     pub(crate) fn share<Item: Send>(
@@ -74,7 +69,7 @@ impl Threads {
         items: impl Iterator<Item = Item>,
         work: impl Fn(Item) + Sync,
     ) {
-        match self.are_few(numbers) {
+        match are_few(numbers) {
             true => items.for_each(work),
             false => self.share_by_thread(items, |item, _| work(item)),
         }
@@ -92,7 +87,7 @@ impl Threads {
         while items.peek().is_some() {
             let mut places: [Mutex<Option<Item>>; MOST] = [const { Mutex::new(None) }; MOST];
             let mut count = 0;
-            for (place, item) in places.iter_mut().zip(items.by_ref().take(MOST)) {
+            for (place, item) in places.iter_mut().zip(items.by_ref()) {
                 *place.get_mut().unwrap_or_else(PoisonError::into_inner) = Some(item);
                 count += 1;
             }
@@ -108,11 +103,13 @@ impl Threads {
     }
 }
 
-/// Fewer numbers than this are not shared out.
-const FEW: usize = 1 << 16;
+/// Whether so many numbers are too few to be shared out piece by piece.
+pub(crate) fn are_few(numbers: usize) -> bool {
+    numbers < 1 << 16
+}
 
 /// The most items that are shared out at once.
-const MOST: usize = 32;
+const MOST: usize = 64;
 
 /// The most pieces that many numbers are cut into.
 pub(crate) const PIECES: usize = 8;
@@ -121,4 +118,61 @@ pub(crate) const PIECES: usize = 8;
 /// pieces do not depend on the number of threads.
 pub(crate) fn piece(length: usize) -> usize {
     length.div_ceil(PIECES).next_multiple_of(LINE).max(1 << 13)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn every_item_is_done_once_however_many_there_are() {
+        for threads in [1, 2, 3, 5] {
+            let threads = Threads::new(threads).expect("threads");
+            for count in [0, 1, 2, MOST - 1, MOST, MOST + 1, 2 * MOST + 7] {
+                let done: Vec<AtomicUsize> = (0..count).map(|_| AtomicUsize::new(0)).collect();
+                threads.share_by_thread(done.iter(), |done, thread| {
+                    assert!(thread < threads.count());
+                    done.fetch_add(1, Ordering::Relaxed);
+                });
+                assert!(done.iter().all(|done| done.load(Ordering::Relaxed) == 1), "{count} items");
+            }
+        }
+    }
+
+    #[test]
+    fn work_inside_work_and_a_panic_leave_nothing_undone() {
+        let threads = Threads::new(3).expect("threads");
+        let count = AtomicUsize::new(0);
+        threads.share_by_thread(0..4, |_, _| {
+            threads.share_by_thread(0..5, |_, _| {
+                count.fetch_add(1, Ordering::Relaxed);
+            });
+        });
+        let panicked = catch_unwind(AssertUnwindSafe(|| {
+            threads.share_by_thread(0..6, |item, _| assert!(item != 2, "item {item}"));
+        }));
+        assert!(panicked.is_err());
+        threads.share_by_thread(0..3, |_, _| {
+            count.fetch_add(1, Ordering::Relaxed);
+        });
+        assert_eq!(count.into_inner(), 23);
+    }
+
+    /// Few numbers stay with the caller, many are handed out: either way each item is done.
+    #[test]
+    fn few_numbers_are_not_handed_out() {
+        let (threads, caller) = (Threads::new(2).expect("threads"), std::thread::current().id());
+        let count = AtomicUsize::new(0);
+        threads.share(100, 0..9, |_| {
+            assert_eq!(std::thread::current().id(), caller);
+            count.fetch_add(1, Ordering::Relaxed);
+        });
+        threads.share(1 << 20, 0..9, |_| {
+            count.fetch_add(1, Ordering::Relaxed);
+        });
+        assert_eq!(count.into_inner(), 18);
+    }
 }

@@ -50,8 +50,7 @@ fn reverse_kl_agrees_in_every_combination() {
     every_combination(GenerationObjective::ReverseKl);
 }
 
-/// Twenty-four steps make tiles of eight trajectories, so that seventy fill five lanes with two tiles each, the last
-/// tile in part.
+/// Twenty-four steps make tiles of sixteen trajectories, so that seventy fill five lanes, the last in part.
 #[test]
 fn many_tiles_in_many_lanes_agree() {
     let shape = Shape {

@@ -6,9 +6,10 @@ mod reverse_kl;
 use std::ops::Range;
 
 use crate::network::{Direction, Layout, Process, Sink};
+use crate::numeric::aligned::LINE;
 use crate::numeric::{Vectorised, dispatch};
 use crate::objective::{DestructionObjective, OffPolicy};
-use crate::trajectory::{Lane, Lanes, Model, Prelude, PreludeDescent, Threads, Trajectories, piece};
+use crate::trajectory::{Lane, Lanes, Model, Prelude, PreludeDescent, Threads, Trajectories, are_few, piece};
 
 /// What is learned from: at least one path, the log density of the ends, and how much each path counts.
 #[derive(Clone, Copy)]
@@ -200,7 +201,7 @@ impl Differentiator {
         let (first, second) = self.lanes.all()[..used].split_at_mut(used / 2);
         let halves = [&mut *first, &mut *second].into_iter().filter_map(|half| half.split_first_mut());
         let sums = halves.flat_map(|(sum, others)| sum.sums(others, wanted));
-        match threads.are_few(layout.parameters()) {
+        match are_few(layout.parameters()) {
             true => threads.share_by_thread(sums, |sum, _| sum.pieces(layout).for_each(dispatch)),
             false => {
                 let pieces = sums.flat_map(|sum| sum.pieces(layout));
@@ -216,7 +217,9 @@ impl Differentiator {
         let (model, live, origin) = (&self.model, &self.live, &self.origin_gradient);
         let sinks = sum.sinks().into_iter().zip(&mut self.descents);
         let sinks = sinks.filter(|((process, _), _)| wanted.contains(process));
-        threads.share(layout.parameters(), sinks, |((process, sink), descent)| {
+        // As many times as a vector holds cost about as much as one pass over the parameters.
+        let passes = (model.steps() / LINE).max(1);
+        threads.share(passes * layout.parameters(), sinks, |((process, sink), descent)| {
             live.backward(model, parameters, process, origin, sink, descent);
         });
     }
@@ -229,7 +232,7 @@ impl Differentiator {
             lagging.map(|parameters| (&mut self.lagging, parameters, of_lagging)),
         ];
         let networks = networks.iter_mut().flatten();
-        if threads.are_few(model.layout.parameters()) {
+        if are_few(model.layout.parameters()) {
             threads.share_by_thread(networks, |(prelude, parameters, direction), _| {
                 prelude.forward(model, parameters, *direction);
             });
@@ -238,12 +241,9 @@ impl Differentiator {
         let parts = networks
             .flat_map(|(prelude, parameters, direction)| prelude.parts(model, parameters, *direction));
         threads.share_by_thread(parts, |part, _| part.run());
-        let networks = [(&mut self.live, Some(live)), (&mut self.lagging, lagging)];
-        threads.share_by_thread(networks.into_iter(), |(prelude, parameters), _| {
-            if let Some(parameters) = parameters {
-                prelude.at_origin(model, parameters);
-            }
-        });
+        let lagging = lagging.map(|parameters| (&mut self.lagging, parameters));
+        let networks = [Some((&mut self.live, live)), lagging].into_iter().flatten();
+        threads.share_by_thread(networks, |(prelude, parameters), _| prelude.at_origin(model, parameters));
     }
 }
 

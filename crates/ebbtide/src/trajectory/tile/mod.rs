@@ -9,7 +9,7 @@ use super::{Model, Network};
 use crate::network::{
     Activations, Descent, Process, RowBlocks, forward, head_forward, head_scratch, heads_forward,
 };
-use crate::numeric::aligned::LINE;
+use crate::numeric::aligned::{Aligned, LINE};
 use crate::numeric::product::transpose;
 
 /// Which heads a pass needs.
@@ -109,8 +109,8 @@ struct Scratch {
     variance: Vec<f32>,
     sums: Vec<f32>,
     weights: Vec<f32>,
-    /// Raw outputs of the heads, `[row][output]`.
-    heads: Vec<f32>,
+    /// Raw outputs of the heads, `[row][output]`, rows in whole lines.
+    heads: Aligned,
     /// Gradients of raw outputs, `[row][output]`; one for each process.
     raw: [Vec<f32>; 2],
     /// A gradient with respect to the states, `[row][coordinate]`.
@@ -168,7 +168,9 @@ impl Tile {
                 variance: vec![0.0; rows],
                 sums: vec![0.0; rows],
                 weights: vec![0.0; rows],
-                heads: vec![0.0; head_scratch(shape.generation_outputs + shape.destruction_outputs) * rows],
+                heads: Aligned::zeros(
+                    head_scratch(shape.generation_outputs + shape.destruction_outputs) * rows,
+                ),
                 raw: [shape.generation_outputs, shape.destruction_outputs]
                     .map(|outputs| vec![0.0; outputs * rows]),
                 rows: vec![0.0; shape.dim * rows],
