@@ -5,8 +5,6 @@ use crate::numeric::aligned::{Aligned, LINE};
 
 /// Columns of a panel: two of the widest vectors.
 pub(super) const PANEL: usize = 2 * LINE;
-/// Rows that are arranged together.
-const ROWS: usize = 8;
 
 /// The right-hand side of products, an inner × columns matrix cut into panels of 32 columns (16 where that is enough
 /// for the last), each by rows and padded with zeros.
@@ -27,23 +25,14 @@ impl Panels {
     pub fn pack(&mut self, first: usize, matrix: &[f32]) {
         let columns = matrix.len() / self.inner.max(1);
         assert!(matrix.len() == self.inner * columns && first + columns <= self.columns, "shapes must fit");
-        if columns == 0 {
-            return;
-        }
-        // A few rows at a time through all panels, so that a large matrix is read in the order in which it stands.
-        for (block, rows) in matrix.chunks(ROWS * columns).enumerate() {
-            for index in first / PANEL..(first + columns).div_ceil(PANEL) {
-                let (start, width) = self.panel(index);
-                let (from, to) = ((index * PANEL).max(first), (index * PANEL + width).min(first + columns));
+        for index in 0..self.columns.div_ceil(PANEL) {
+            let (start, width) = self.panel(index);
+            let (from, to) = ((index * PANEL).max(first), (index * PANEL + width).min(first + columns));
+            if from < to {
                 let place = from - index * PANEL..to - index * PANEL;
-                let panel = &mut self.data[start + block * ROWS * width..start + self.inner * width];
-                for (panel, row) in panel.chunks_exact_mut(width).zip(rows.chunks_exact(columns)) {
-                    let (place, row) = (&mut panel[place.clone()], &row[from - first..to - first]);
-                    // Of a known length: a call for so few numbers takes longer than to copy them.
-                    match (<&mut [f32; PANEL]>::try_from(&mut *place), <&[f32; PANEL]>::try_from(row)) {
-                        (Ok(place), Ok(row)) => *place = *row,
-                        _ => place.copy_from_slice(row),
-                    }
+                let panel = &mut self.data[start..start + self.inner * width];
+                for (panel, row) in panel.chunks_exact_mut(width).zip(matrix.chunks_exact(columns)) {
+                    panel[place.clone()].copy_from_slice(&row[from - first..to - first]);
                 }
             }
         }
