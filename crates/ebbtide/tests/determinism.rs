@@ -13,7 +13,7 @@ use ebbtide::target::{NamedTarget, Target};
 use ebbtide::train::{
     Arrangement, Array, BoundSchedule, Config, LocalSearch, RestoreError, State, StateError, Trainer,
 };
-use ebbtide::trajectory::Threads;
+use ebbtide::trajectory::{Sampler, Threads};
 use open::{Open, bytes, open};
 use user::Gaussian;
 
@@ -125,6 +125,35 @@ fn how_samples_are_cut_into_portions_does_not_matter() {
         assert_ne!(sampler.portion(0, 5, 12), sampler.portion(0, 5, 11));
         // Nothing overflows where nobody goes.
         assert!(sampler.portion(usize::MAX, 3, 11).is_empty());
+    }
+}
+
+/// Samples are drawn without their ways, a few tiles at a time: they are the ends that whole trajectories have.
+#[test]
+fn samples_are_the_ends_of_trajectories() {
+    // Counts on both sides of a vector, a tile and a lane's share; paths so long that noise for a tile's rows is not at hand.
+    for (named, steps, counts) in [
+        (NamedTarget::Gmm25, 1, &[0, 1, 15, 17, 700, 3001][..]),
+        (NamedTarget::Gmm25, 20, &[1, 15, 17, 700, 3001]),
+        (NamedTarget::Manywell, 2100, &[1, 150]),
+    ] {
+        let mut config = Config::new(Method::TbTb, steps);
+        (config.network.width, config.network.depth, config.local_search) = (8, 1, None);
+        let valid = config.validate(Arc::from(named.build())).expect("a valid configuration");
+        // Fresh heads say nothing.
+        let mut weights = valid.model().layout.initialise(4);
+        weights.iter_mut().for_each(|weight| *weight += 0.01);
+        for threads in [1, 2] {
+            let threads = Threads::new(threads).expect("threads");
+            let mut sampler =
+                Sampler::new(valid.model().clone(), weights.clone(), &threads).expect("a sampler");
+            for &count in counts {
+                let (samples, mut ends) = (sampler.sample(count, 3), Vec::new());
+                sampler.portion(0, count, 3).copy_ends(&mut ends);
+                assert!(samples.iter().all(|x| x.is_finite()));
+                assert!(samples == ends, "{count} samples of {named:?} in {steps} steps");
+            }
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! The network: encoders of time and state, a GELU backbone, and a linear head for each process.
 //!
 //! Written out by hand, forwards and backwards, over tiles of rows, `[row][feature]`: so the three products of a layer
-//! (up, down, and the gradient of its weights) all read activations as they stand.
+//! (up, down, and the gradient of its weights) all read activations as they stand. A pass that no way back follows needs one of the three:
+//! a narrow network is then run over bands of rows, `[feature][row]`.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -38,6 +39,7 @@
 
 mod activation;
 mod backward;
+mod glance;
 mod layout;
 mod packed;
 mod time;
@@ -46,6 +48,7 @@ mod view;
 
 pub use backward::Sink;
 pub(crate) use backward::{Descent, Part, backward};
+pub(crate) use glance::{Glance, Question, States};
 pub use layout::{Backbone, Head, Layout, Process, Shape, Tensor, Trunk};
 pub use packed::Direction;
 pub(crate) use packed::{PackedNetwork, Packing};

@@ -24,6 +24,7 @@
 
 use pulp::{Simd, WithSimd, bytemuck};
 
+use super::aligned::LINE;
 use super::vector::ROUND;
 use super::vectors;
 
@@ -35,6 +36,103 @@ pub fn activate(z: &mut [f32], bias: &[f32], stride: usize) {
 /// As [`activate`], with the derivative at z + bias written beside.
 pub fn activate_with_slope(z: &mut [f32], slope: &mut [f32], bias: &[f32], stride: usize) {
     vectors().dispatch(ActivateWithSlope { z, slope, bias, stride });
+}
+
+/// Biases of features over rows that stand in blocks: `first` rows have the first bias of each feature, the next `each` the second, and so on.
+#[derive(Clone, Copy)]
+pub(crate) struct BlockBiases<'a> {
+    /// `[block][feature]`
+    pub biases: &'a [f32],
+    pub first: usize,
+    pub each: usize,
+}
+
+impl<'a> BlockBiases<'a> {
+    /// One block of all rows.
+    pub fn alike(biases: &'a [f32]) -> Self {
+        Self { biases, first: usize::MAX, each: usize::MAX }
+    }
+}
+
+/// Rows that [`activate_features`] takes at most.
+pub(crate) const MOST_ROWS: usize = 64;
+
+/// z ← GELU(z + bias) for numbers `[feature][row]`, features `stride` apart: whole lines, as the number of rows is.
+pub(crate) fn activate_features(z: &mut [f32], stride: usize, rows: usize, biases: BlockBiases) {
+    assert!(rows <= stride.min(MOST_ROWS) && rows.is_multiple_of(LINE) && stride.is_multiple_of(LINE));
+    if rows > 0 {
+        vectors().dispatch(ActivateFeatures { z, stride, rows, biases });
+    }
+}
+
+struct ActivateFeatures<'a> {
+    z: &'a mut [f32],
+    stride: usize,
+    rows: usize,
+    biases: BlockBiases<'a>,
+}
+
+impl WithSimd for ActivateFeatures<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let BlockBiases { biases, first, each } = self.biases;
+        let (z, lanes) = (S::as_mut_simd_f32s(self.z).0, S::F32_LANES);
+        let (step, vectors) = (self.stride / lanes, self.rows / lanes);
+        let features = z.len() / step;
+        // Where the biases of each row begin. Rows that only fill up a line may lie beyond the last block.
+        let mut begin = [0; MOST_ROWS];
+        for (row, begin) in begin[..self.rows].iter_mut().enumerate() {
+            let block = if row < first { 0 } else { 1 + (row - first) / each };
+            *begin = (features * block).min(biases.len() - features);
+        }
+        let whole = begin[..self.rows].chunks_exact(lanes).all(|begin| begin[0] == begin[lanes - 1]);
+        let bias = |feature: usize, vector: usize| {
+            if whole {
+                return simd.splat_f32s(biases[begin[vector * lanes] + feature]);
+            }
+            let mut bias = simd.splat_f32s(0.0);
+            let places: &mut [f32] = bytemuck::cast_slice_mut(std::slice::from_mut(&mut bias));
+            for (place, begin) in places.iter_mut().zip(&begin[vector * lanes..]) {
+                *place = biases[begin + feature];
+            }
+            bias
+        };
+        if whole && vectors.is_multiple_of(WAYS) {
+            for (feature, z) in z.chunks_exact_mut(step).enumerate() {
+                for (index, z) in z[..vectors].as_chunks_mut().0.iter_mut().enumerate() {
+                    let mut added = [simd.splat_f32s(0.0); WAYS];
+                    for i in 0..WAYS {
+                        added[i] = simd.splat_f32s(biases[begin[(index * WAYS + i) * lanes] + feature]);
+                    }
+                    *z = values(simd, sum(simd, z, &added));
+                }
+            }
+            return;
+        }
+        // Groups that go on from one feature to the next.
+        let (mut feature, mut vector) = (0, 0);
+        while feature < features {
+            let mut places = [feature * step + vector; WAYS];
+            let (mut group, mut added) = ([z[places[0]]; WAYS], [bias(feature, vector); WAYS]);
+            for i in 0..WAYS {
+                // Once there are no more, the first of the group is computed several times over.
+                if feature < features {
+                    places[i] = feature * step + vector;
+                    (group[i], added[i]) = (z[places[i]], bias(feature, vector));
+                    vector += 1;
+                    if vector == vectors {
+                        (feature, vector) = (feature + 1, 0);
+                    }
+                }
+            }
+            let group = values(simd, sum(simd, &group, &added));
+            for (place, value) in places.into_iter().zip(group) {
+                z[place] = value;
+            }
+        }
+    }
 }
 
 struct Activate<'a> {
@@ -272,6 +370,32 @@ mod tests {
                 (f64::from(value) - x * normal_distribution(x)).abs() <= 2e-7 * x.abs().max(1.0),
                 "GELU {x}: {value}"
             );
+        }
+    }
+
+    /// Blocks of rows that begin and end anywhere, among them those that are whole vectors.
+    #[test]
+    fn features_are_activated_as_rows_are() {
+        for (rows, first, each) in
+            [(64, 64, 64), (64, 16, 32), (48, 16, 16), (32, 5, 7), (16, 1, 1), (64, 90, 3)]
+        {
+            let (features, blocks) = (11, 65);
+            let biases: Vec<f32> = (0..features * blocks).map(|i| (0.7 * i as f32).sin()).collect();
+            let number = |feature: usize, row: usize| 0.1 * (feature as f32 - 5.0) * (row as f32 - 20.0);
+            let mut z = vec![7.0; features * MOST_ROWS];
+            for (feature, z) in z.chunks_exact_mut(MOST_ROWS).enumerate() {
+                z[..rows].iter_mut().enumerate().for_each(|(row, z)| *z = number(feature, row));
+            }
+            let blocks = BlockBiases { biases: &biases, first, each };
+            activate_features(&mut z, MOST_ROWS, rows, blocks);
+            for row in 0..rows {
+                let block = if row < first { 0 } else { 1 + (row - first) / each };
+                let mut expected: Vec<f32> = (0..features).map(|feature| number(feature, row)).collect();
+                activate(&mut expected, &biases[block * features..][..features], features);
+                let found: Vec<f32> = z.chunks_exact(MOST_ROWS).map(|z| z[row]).collect();
+                assert_eq!(found, expected, "row {row} of {rows}, blocks of {first} and {each}");
+            }
+            assert!(z.chunks_exact(MOST_ROWS).all(|z| z[rows..].iter().all(|&z| z == 7.0)));
         }
     }
 

@@ -6,7 +6,7 @@ use std::ops::{Add, Mul};
 use super::config::Config;
 use super::learner::Arrangement;
 use super::local_search::LocalSearch;
-use crate::network::Backbone;
+use crate::network::{Backbone, Glance};
 use crate::numeric::aligned::{LINE, row_stride};
 use crate::numeric::product::{FAR, scratch};
 use crate::objective::{DestructionObjective, GenerationObjective};
@@ -62,6 +62,11 @@ impl Size {
     /// A whole number of cache lines.
     fn in_lines(self) -> Self {
         Self(self.0.div_ceil(LINE as u64)) * Self::from(LINE)
+    }
+
+    /// Rows in whole bands of a glance.
+    fn in_bands(self) -> Self {
+        Self(self.0.div_ceil(Glance::BAND as u64)) * Self::from(Glance::BAND)
     }
 
     fn only_if(self, holds: bool) -> Self {
@@ -178,9 +183,13 @@ impl Sizes {
         let rows = self.tile * self.steps;
         let activations = 2 * self.trunks * (self.depth + Size(1)) * self.stride;
         let heads = Size::from(row_stride(outputs.0.min(MOST as u64) as usize));
-        let states = 7 * self.dim + 2 * outputs + heads + Size(6);
+        let states = 6 * self.dim + outputs + heads + Size(5);
+        let narrow = self.width < Size::from(FAR);
+        let at_one_time = if narrow { rows.in_bands() } else { rows } * (self.dim + outputs + Size(1));
+        let glance = (self.dim + 2 * self.width) * Size::from(Glance::BAND)
+            + Size::from(scratch(1)) * self.dim.max(self.width);
         let logs = (4 * DOUBLE + 1) * self.tile + self.tile * self.generation_outputs;
-        rows * (activations + states) + self.descent(2 * rows) + logs
+        rows * (activations + states) + at_one_time + glance.only_if(narrow) + self.descent(2 * rows) + logs
     }
 
     /// A gradient on its way down through so many rows.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{Lanes, Model, Multipliers, Network, Noise, Prelude, Threads, Trajectories};
-use super::{draw_noise, log_probs, simulate_backward, simulate_forward};
+use super::{draw_noise, log_probs, simulate_backward, simulate_ends, simulate_forward};
 use crate::network::Direction;
 use crate::stream::{Address, Purpose};
 
@@ -124,8 +124,12 @@ impl Sampler {
     /// Draws `count` samples, `[sample][coordinate]`. The same seed gives the same samples; more of them begin with
     /// the same.
     pub fn sample(&mut self, count: usize, seed: u64) -> Vec<f32> {
-        let mut samples = Vec::new();
-        self.portion(0, count, seed).copy_ends(&mut samples);
+        let mut samples = vec![0.0; count * self.model.dim()];
+        let (network, address) = (
+            Network { parameters: &self.parameters, prelude: &self.prelude },
+            Address::new(seed, Purpose::Sample, 0),
+        );
+        simulate_ends(&mut self.lanes, &self.model, network, address, 0, &mut self.noise, &mut samples);
         samples
     }
 

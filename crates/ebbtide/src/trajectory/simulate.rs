@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::{Lanes, Model, Network, Tile, Trajectories, Wanted};
 use crate::network::Process;
+use crate::numeric::aligned::LINE;
 use crate::stream::Address;
 
 /// Standard normal draws for a batch of trajectories, `[path][step][coordinate]`.
@@ -39,9 +40,44 @@ pub fn simulate_forward(
     let share = lanes.share(trajectories.len()) * path;
     let chunks = trajectories.states_mut().chunks_mut(share).zip(noise.chunks(share));
     lanes.run(chunks, |desk, _, (states, noise)| {
-        let most = desk.tile.capacity() * path;
+        let most = Tile::capacity(model) * path;
         for (states, noise) in states.chunks_mut(most).zip(noise.chunks(most)) {
-            generate(&mut desk.tile, model, network, noise, added_variance, states);
+            generate(&mut desk.tile, model, network, noise, added_variance, |step, coordinate, x| {
+                scatter(states, path, step * model.dim() + coordinate, x);
+            });
+        }
+    });
+}
+
+/// Numbers of noise that a lane has at hand while ends are drawn, where that is enough for a vector's worth of paths.
+const AT_HAND: usize = 1 << 20;
+
+/// Draws the ends of the trajectories of these numbers, `[trajectory][coordinate]`: those of [`draw_noise`] and
+/// [`simulate_forward`] to the bit, but of ways and noise there is never more than a few tiles' worth.
+pub(crate) fn simulate_ends(
+    lanes: &mut Lanes,
+    model: &Model,
+    network: Network,
+    address: Address,
+    first: usize,
+    noise: &mut Noise,
+    ends: &mut [f32],
+) {
+    let (dim, steps) = (model.dim(), model.steps());
+    let path = dim * steps;
+    let share = lanes.share(ends.len() / dim);
+    let most = (AT_HAND / path).max(LINE).min(Tile::capacity(model)).min(share);
+    noise.resize(ends.len().div_ceil(share * dim) * most * path, 0.0);
+    let work = ends.chunks_mut(share * dim).zip(noise.chunks_mut(most * path)).enumerate();
+    lanes.run(work, |desk, _, (lane, (ends, noise))| {
+        for (index, ends) in ends.chunks_mut(most * dim).enumerate() {
+            let noise = &mut noise[..ends.len() * steps];
+            address.fill_normals(first + lane * share + index * most, path, noise);
+            generate(&mut desk.tile, model, network, noise, &[], |step, coordinate, x| {
+                if step + 1 == steps {
+                    scatter(ends, dim, coordinate, x);
+                }
+            });
         }
     });
 }
@@ -59,7 +95,7 @@ pub(crate) fn simulate_backward(
     let share = lanes.share(trajectories.len()) * path;
     let chunks = trajectories.states_mut().chunks_mut(share).zip(noise.chunks(share));
     lanes.run(chunks, |desk, _, (states, noise)| {
-        let most = desk.tile.capacity() * path;
+        let most = Tile::capacity(model) * path;
         for (states, noise) in states.chunks_mut(most).zip(noise.chunks(most)) {
             destroy(&mut desk.tile, model, network, noise, states);
         }
@@ -109,16 +145,18 @@ fn scatter(paths: &mut [f32], path: usize, place: usize, column: &[f32]) {
     }
 }
 
+/// Takes as many trajectories as there is noise for from the origin to their ends. `keep` is shown each coordinate of each
+/// step's states.
 fn generate(
     tile: &mut Tile,
     model: &Model,
     network: Network,
     noise: &[f32],
     added: &[f32],
-    states: &mut [f32],
+    mut keep: impl FnMut(usize, usize, &[f32]),
 ) {
     let (dim, steps) = (model.dim(), model.steps());
-    let (path, n) = (dim * steps, states.len() / (dim * steps));
+    let (path, n) = (dim * steps, noise.len() / (dim * steps));
     let mut walk = tile.take_walk();
     walk.states[..dim * n].fill(0.0);
     let learned = model.layout.shape.generation_outputs > dim;
@@ -139,7 +177,7 @@ fn generate(
             let v = learned.then(|| &tile.generation_raw[(dim + j) * n..(dim + j + 1) * n]);
             let added = added.get(i).copied().unwrap_or(0.0);
             model.generation.draw(model.grid.step(i), x, f, v, noise_column, added);
-            scatter(states, path, i * dim + j, x);
+            keep(i, j, x);
         }
     }
     tile.put_walk(walk);

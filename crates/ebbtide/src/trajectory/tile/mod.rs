@@ -7,7 +7,8 @@ use std::ops::Range;
 
 use super::{Model, Network};
 use crate::network::{
-    Activations, Descent, Process, RowBlocks, forward, head_forward, head_scratch, heads_forward,
+    Activations, Descent, Glance, Process, Question, RowBlocks, States, forward, head_forward, head_scratch,
+    heads_forward,
 };
 use crate::numeric::aligned::{Aligned, LINE};
 use crate::numeric::product::transpose;
@@ -76,8 +77,6 @@ impl Wanted {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Tile {
-    /// The most rows a pass may have.
-    capacity: usize,
     count: usize,
     /// The heads that the last pass was run for.
     wanted: Wanted,
@@ -90,6 +89,8 @@ pub struct Tile {
     /// What the destruction head says at times 2 … T; after [`Tile::pull_destruction`], its gradient.
     pub(crate) destruction_raw: Vec<f32>,
     activations: Vec<Activations>,
+    /// For passes that no way back follows, unless the network is too wide.
+    glance: Option<Glance>,
     descent: Descent,
     scratch: Scratch,
     walk: Walk,
@@ -142,21 +143,21 @@ impl Tile {
     pub fn new(model: &Model) -> Self {
         let (shape, steps) = (model.layout.shape, model.steps());
         let count = Self::trajectories(steps, shape.width);
-        let rows = count * steps;
+        let (rows, capacity) = (count * steps, Self::capacity(model));
         Self {
-            capacity: rows,
             count: 0,
             wanted: Wanted { generation: false, destruction: false },
             states: vec![0.0; shape.dim * rows],
             inputs: vec![0.0; shape.dim * rows],
-            generation_raw: vec![0.0; shape.generation_outputs * rows],
-            destruction_raw: vec![0.0; shape.destruction_outputs * rows],
+            generation_raw: vec![0.0; shape.generation_outputs * capacity],
+            destruction_raw: vec![0.0; shape.destruction_outputs * capacity],
             activations: model
                 .layout
                 .trunks
                 .iter()
                 .map(|_| Activations::new(shape.width, shape.depth, rows))
                 .collect(),
+            glance: Glance::new(shape.dim, shape.width),
             descent: Descent::new(
                 shape.width,
                 shape.generation_outputs.max(shape.destruction_outputs),
@@ -176,13 +177,15 @@ impl Tile {
                 rows: vec![0.0; shape.dim * rows],
                 pulled: vec![0.0; shape.generation_outputs * count],
             },
-            walk: Walk { states: vec![0.0; shape.dim * rows], noise: vec![0.0; rows] },
+            walk: Walk { states: vec![0.0; shape.dim * capacity], noise: vec![0.0; capacity] },
         }
     }
 
     /// The most trajectories that fit when only one time is looked at.
-    pub(crate) fn capacity(&self) -> usize {
-        self.capacity
+    pub(crate) fn capacity(model: &Model) -> usize {
+        let (steps, width) = (model.steps(), model.layout.shape.width);
+        let rows = Self::trajectories(steps, width) * steps;
+        if Glance::fits(width) { rows.next_multiple_of(Glance::BAND) } else { rows }
     }
 
     /// The number of trajectories in the tile.
@@ -288,6 +291,9 @@ impl Tile {
             if blocks.rows() == 0 {
                 continue;
             }
+            if !slopes && self.glance_over(model, network, here, blocks, index) {
+                continue;
+            }
             let states = Self::inputs(&self.inputs, blocks, model.dim());
             let activations = &mut self.activations[index];
             let (packed, biases) = (network.prelude.packed().trunk(index), network.prelude.biases(index));
@@ -304,6 +310,32 @@ impl Tile {
         }
     }
 
+    /// The same for one trunk, if no way back is to follow and it is narrow enough for that.
+    fn glance_over(
+        &mut self,
+        model: &Model,
+        network: Network,
+        wanted: Wanted,
+        blocks: RowBlocks,
+        index: usize,
+    ) -> bool {
+        let Some(glance) = &mut self.glance else { return false };
+        let first = (blocks.first_time - 1) * self.count;
+        let stride = self.count * model.steps();
+        let states = States { data: &self.states[first..], stride, view: model.view };
+        let raws = [
+            (Process::Generation, &mut self.generation_raw[..]),
+            (Process::Destruction, &mut self.destruction_raw),
+        ];
+        let mut questions = raws.map(|(process, raw)| {
+            let head = model.layout.head(process).filter(|_| wanted.process(process))?;
+            Some(Question { head, rows: blocks.of_times(Self::head_times(model, process)), raw })
+        });
+        let (trunk, biases) = (&model.layout.trunks[index], network.prelude.biases(index));
+        glance.run(trunk, network.parameters, biases, blocks, states, &mut questions);
+        true
+    }
+
     /// Raw outputs of one head for `states` (`[coordinate][row]`), all at one time, into the head's buffer.
     pub(crate) fn ask(
         &mut self,
@@ -316,6 +348,17 @@ impl Tile {
         let Some(head) = model.layout.head(process) else { return };
         let each = states.len() / model.dim();
         let blocks = RowBlocks { first_time: time, times: 1, each };
+        if let Some(glance) = &mut self.glance {
+            let raw = match process {
+                Process::Generation => &mut self.generation_raw,
+                Process::Destruction => &mut self.destruction_raw,
+            };
+            let states = States { data: states, stride: each, view: model.view };
+            let question = Some(Question { head, rows: 0..each, raw });
+            let (trunk, biases) = (&model.layout.trunks[head.trunk], network.prelude.biases(head.trunk));
+            glance.run(trunk, network.parameters, biases, blocks, states, &mut [question]);
+            return;
+        }
         transpose(states, each, each, &mut self.inputs, model.dim());
         model.view.apply(&mut self.inputs[..states.len()]);
         let activations = &mut self.activations[head.trunk];
@@ -348,5 +391,80 @@ impl Tile {
         ];
         let (packed, activations) = (network.prelude.packed(), &self.activations[generation.trunk]);
         heads_forward(heads, packed, network.parameters, activations, &mut self.scratch.heads)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::network::{Backbone, Direction, View};
+    use crate::objective::Method;
+    use crate::stream::{Address, Purpose};
+    use crate::target::{NamedTarget, Target};
+    use crate::train::Config;
+    use crate::trajectory::Prelude;
+
+    /// Passes with and without a way back to follow, and questions about one time: to the bit the same answers.
+    #[test]
+    fn a_glance_sees_what_a_pass_sees() {
+        let both = Wanted { generation: true, destruction: true };
+        for (named, steps, width, backbone, view) in [
+            (NamedTarget::Gmm25, 5, 64, Backbone::Shared, View::Plain),
+            (NamedTarget::Gmm25, 2, 1, Backbone::Shared, View::Logarithmic),
+            (NamedTarget::HardFunnel, 20, 24, Backbone::Separate, View::Plain),
+            (NamedTarget::Manywell, 3, 127, Backbone::Shared, View::Logarithmic),
+            (NamedTarget::Gmm25, 4, 128, Backbone::Separate, View::Plain),
+        ] {
+            let mut config = Config::new(Method::TbTb, steps);
+            (config.network.width, config.network.depth) = (width, 2);
+            (config.network.backbone, config.network.view) = (backbone, view);
+            let target: Arc<dyn Target> = Arc::from(named.build());
+            let valid = config.validate(target).expect("a valid configuration");
+            let (model, dim) = (valid.model(), valid.model().dim());
+            // Fresh heads say nothing.
+            let mut parameters = vec![0.0; model.layout.parameters()];
+            let length = parameters.len();
+            Address::new(1, Purpose::Sample, 0).fill_normals(0, length, &mut parameters);
+            parameters.iter_mut().for_each(|weight| *weight *= 0.3);
+            let mut prelude = Prelude::new(model);
+            prelude.forward(model, &parameters, Direction::Both);
+            let network = Network { parameters: &parameters, prelude: &prelude };
+            let mut tile = Tile::new(model);
+            for count in [1, 7, 16, 31, 64].map(|count| Tile::trajectories(steps, width).min(count)) {
+                let path = dim * steps;
+                let mut paths = vec![0.0; count * path];
+                Address::new(2, Purpose::Sample, 0).fill_normals(0, path, &mut paths);
+                tile.load(model, &paths);
+                tile.forward(model, network, both, true);
+                let passed = [tile.generation_raw.clone(), tile.destruction_raw.clone()];
+                assert!(passed.iter().flatten().any(|&raw| raw != 0.0));
+                tile.generation_raw.fill(f32::NAN);
+                tile.destruction_raw.fill(f32::NAN);
+                tile.forward(model, network, both, false);
+                let (states, rows) = (tile.states.clone(), (steps - 1) * count);
+                let glanced = [tile.generation_raw.clone(), tile.destruction_raw.clone()];
+                for (index, process) in [Process::Generation, Process::Destruction].into_iter().enumerate() {
+                    let outputs = model.layout.head(process).expect("both are learned").dense.weight.outputs;
+                    let (passed, glanced) =
+                        (&passed[index][..outputs * rows], &glanced[index][..outputs * rows]);
+                    assert!(passed == glanced, "{process:?}: {count} paths of {named:?}, width {width}");
+                    for time in Tile::head_times(model, process) {
+                        let first = (time - 1) * count;
+                        let now: Vec<f32> = states[..dim * steps * count]
+                            .chunks_exact(steps * count)
+                            .flat_map(|coordinate| coordinate[first..first + count].to_vec())
+                            .collect();
+                        tile.ask(model, network, process, time, &now);
+                        let raw = [&tile.generation_raw, &tile.destruction_raw][index];
+                        let first = (time - Tile::head_times(model, process).start) * count;
+                        for (raw, passed) in raw.chunks_exact(count).zip(passed.chunks_exact(rows)) {
+                            assert!(raw == &passed[first..first + count], "{process:?} at time {time}");
+                        }
+                    }
+                }
+            }
+        }
     }
 }
