@@ -339,6 +339,7 @@ fn power_of_two<S: Simd>(simd: S, y: S::f32s) -> S::f32s {
 #[cfg(test)]
 mod tests {
     use super::super::reference::{normal_distribution, sweep};
+    use super::super::widths::{all_vectors, with_vectors};
     use super::*;
 
     /// Rows of 149 features with a stride of 160: whole groups of vectors of any width, a part of one, and padding.
@@ -382,20 +383,25 @@ mod tests {
             let (features, blocks) = (11, 65);
             let biases: Vec<f32> = (0..features * blocks).map(|i| (0.7 * i as f32).sin()).collect();
             let number = |feature: usize, row: usize| 0.1 * (feature as f32 - 5.0) * (row as f32 - 20.0);
-            let mut z = vec![7.0; features * MOST_ROWS];
-            for (feature, z) in z.chunks_exact_mut(MOST_ROWS).enumerate() {
-                z[..rows].iter_mut().enumerate().for_each(|(row, z)| *z = number(feature, row));
+            for (width, vectors) in all_vectors() {
+                let mut z = vec![7.0; features * MOST_ROWS];
+                for (feature, z) in z.chunks_exact_mut(MOST_ROWS).enumerate() {
+                    z[..rows].iter_mut().enumerate().for_each(|(row, z)| *z = number(feature, row));
+                }
+                let blocks = BlockBiases { biases: &biases, first, each };
+                with_vectors(vectors, || activate_features(&mut z, MOST_ROWS, rows, blocks));
+                for row in 0..rows {
+                    let block = if row < first { 0 } else { 1 + (row - first) / each };
+                    let mut expected: Vec<f32> = (0..features).map(|feature| number(feature, row)).collect();
+                    activate(&mut expected, &biases[block * features..][..features], features);
+                    let found: Vec<f32> = z.chunks_exact(MOST_ROWS).map(|z| z[row]).collect();
+                    assert_eq!(
+                        found, expected,
+                        "row {row} of {rows}, {first} and {each} to a block, {width}"
+                    );
+                }
+                assert!(z.chunks_exact(MOST_ROWS).all(|z| z[rows..].iter().all(|&z| z == 7.0)));
             }
-            let blocks = BlockBiases { biases: &biases, first, each };
-            activate_features(&mut z, MOST_ROWS, rows, blocks);
-            for row in 0..rows {
-                let block = if row < first { 0 } else { 1 + (row - first) / each };
-                let mut expected: Vec<f32> = (0..features).map(|feature| number(feature, row)).collect();
-                activate(&mut expected, &biases[block * features..][..features], features);
-                let found: Vec<f32> = z.chunks_exact(MOST_ROWS).map(|z| z[row]).collect();
-                assert_eq!(found, expected, "row {row} of {rows}, blocks of {first} and {each}");
-            }
-            assert!(z.chunks_exact(MOST_ROWS).all(|z| z[rows..].iter().all(|&z| z == 7.0)));
         }
     }
 
