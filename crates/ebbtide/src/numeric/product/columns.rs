@@ -2,7 +2,8 @@
 
 use super::Rows;
 use super::strip::{BLOCK, Left};
-use crate::numeric::aligned::Aligned;
+use crate::numeric::aligned::{Aligned, LINE};
+use crate::numeric::{Vectorised, dispatch};
 
 /// The matrix whose columns are multiplied.
 ///
@@ -64,7 +65,7 @@ pub struct Blocks {
 impl Blocks {
     /// Room for so many numbers of rows and columns.
     pub fn new(rows: usize, columns: usize) -> Self {
-        let data = Aligned::zeros(rows * columns.next_multiple_of(BLOCK));
+        let data = Aligned::zeros(rows * columns.next_multiple_of(BLOCK) + LINE - BLOCK);
         Self { data, rows: 0, columns }
     }
 
@@ -75,14 +76,30 @@ impl Blocks {
         if a.rows == 0 {
             return;
         }
-        for (index, block) in self.data.chunks_exact_mut(BLOCK * a.rows).enumerate() {
-            let first = (index * BLOCK).min(a.columns);
-            let columns = (a.columns - first).min(BLOCK);
-            for (row, place) in block.chunks_exact_mut(BLOCK).enumerate() {
-                let from = &a.data[row * a.stride + first..][..columns];
-                match columns {
-                    BLOCK => place.copy_from_slice(&from[..BLOCK]),
-                    _ => place[..columns].copy_from_slice(from),
+        dispatch(Pack { data: &mut self.data, a });
+    }
+}
+
+struct Pack<'a> {
+    data: &'a mut [f32],
+    a: Rows<'a>,
+}
+
+impl Vectorised for Pack<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { data, a } = self;
+        for (index, column) in (0..a.columns).step_by(BLOCK).enumerate() {
+            let block = &mut data[index * BLOCK * a.rows..][..BLOCK * a.rows + LINE - BLOCK];
+            for row in 0..a.rows {
+                let from = &a.data[row * a.stride + column..];
+                let place = &mut block[row * BLOCK..][..LINE];
+                match from.first_chunk::<LINE>() {
+                    // A vector at a time. What is too much of it, the next writes over.
+                    Some(line) => place.copy_from_slice(line),
+                    None => place[..from.len()].copy_from_slice(from),
                 }
             }
         }

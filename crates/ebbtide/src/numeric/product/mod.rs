@@ -25,16 +25,19 @@
 
 mod columns;
 mod panels;
+mod prefetch;
 mod strip;
 #[cfg(test)]
 mod tests;
+mod transpose;
 
 use pulp::{Simd, WithSimd};
 
 pub use self::columns::{Blocks, Columns, FAR};
 use self::panels::PANEL;
 pub use self::panels::Panels;
-use self::strip::{ADD, BLOCK, GATHER, Left, REPLACE, Result, Right, strip};
+use self::strip::{ADD, BLOCK, FETCH, GATHER, Left, REPLACE, Result, Right, strip};
+pub(crate) use self::transpose::transpose;
 use super::aligned::LINE;
 
 /// A matrix by rows, `stride` apart.
@@ -79,29 +82,11 @@ impl<'a> RowsMut<'a> {
     }
 }
 
-/// Columns that gradients are gathered in together: four of the widest vectors.
-const BAND: usize = 4 * LINE;
+/// Columns that gradients are gathered in together.
+const BAND: usize = 4 * PANEL;
 
-/// Writes the transpose of a matrix of so many columns, whose rows are `stride` apart, with its own rows
-/// `transposed_stride` apart.
-///
-/// A few lines are read at a time and all of what they hold is written, so that both stay in the cache.
-pub(crate) fn transpose(
-    matrix: &[f32],
-    stride: usize,
-    columns: usize,
-    transposed: &mut [f32],
-    transposed_stride: usize,
-) {
-    for first in (0..columns).step_by(LINE) {
-        let width = (columns - first).min(LINE);
-        for (row, from) in matrix.chunks(stride).enumerate() {
-            for (column, &value) in from[first..first + width].iter().enumerate() {
-                transposed[(first + column) * transposed_stride + row] = value;
-            }
-        }
-    }
-}
+/// More numbers than this do not stay in the second cache beside what else is needed there.
+const MANY: usize = 1 << 17;
 
 /// c ← a b. Where the stride of `c` has room for them, columns up to the next whole line become zero.
 pub fn multiply(c: RowsMut, a: Rows, b: &Panels) {
@@ -122,24 +107,35 @@ impl WithSimd for Multiply<'_> {
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { c, a, b } = self;
         let written = c.stride.min(c.columns.next_multiple_of(LINE));
-        let left = Left { data: a.data, block: BLOCK * a.stride, row: a.stride, step: 1 };
-        for index in 0..b.columns.div_ceil(PANEL) {
-            let (start, width) = b.panel(index);
-            let panel = &b.data[start..start + b.inner * width];
-            // No vector that is all padding.
-            let wanted = width.min(written - (index * PANEL).min(written));
-            let mut offset = 0;
-            while offset < wanted {
-                let vectors = (wanted - offset).div_ceil(S::F32_LANES).min(2);
-                let (first, columns) = (index * PANEL + offset, vectors * S::F32_LANES);
-                let right = Right { data: panel.get(offset..).unwrap_or_default(), step: width };
-                let (data, columns) = (&mut c.data[first..], columns.min(written - first));
-                let result = Result { data, rows: c.rows, stride: c.stride, columns };
-                match vectors {
-                    2 => strip::<S, 2, REPLACE>(simd, b.inner, left, right, result),
-                    _ => strip::<S, 1, REPLACE>(simd, b.inner, left, right, result),
+        let panels = b.columns.div_ceil(PANEL);
+        // Rows that stay in the second cache while the panels pass by; each has the next one brought near.
+        let together = (MANY / a.columns.max(1) / BLOCK).max(1) * BLOCK;
+        let wide = a.rows > together;
+        for row in (0..a.rows).step_by(together) {
+            let rows = (a.rows - row).min(together);
+            let left =
+                Left { data: &a.data[row * a.stride..], block: BLOCK * a.stride, row: a.stride, step: 1 };
+            for index in 0..panels {
+                let (start, width) = b.panel(index);
+                let (data, next) = b.data[start..].split_at(b.inner * width);
+                let next = if index + 1 < panels { next } else { &b.data };
+                // No vector that is all padding.
+                let wanted = width.min(written - (index * PANEL).min(written));
+                let mut offset = 0;
+                while offset < wanted {
+                    let vectors = (wanted - offset).div_ceil(S::F32_LANES).min(2);
+                    let (first, columns) = (index * PANEL + offset, vectors * S::F32_LANES);
+                    let right = Right { data: data.get(offset..).unwrap_or_default(), step: width, next };
+                    let (data, columns) =
+                        (&mut c.data[row * c.stride + first..], columns.min(written - first));
+                    let result = Result { data, rows, stride: c.stride, columns };
+                    match (vectors, wide) {
+                        (2, true) => strip::<S, 2, FETCH>(simd, b.inner, left, right, result),
+                        (2, false) => strip::<S, 2, REPLACE>(simd, b.inner, left, right, result),
+                        _ => strip::<S, 1, REPLACE>(simd, b.inner, left, right, result),
+                    }
+                    offset += vectors * S::F32_LANES;
                 }
-                offset += vectors * S::F32_LANES;
             }
         }
     }
@@ -169,10 +165,10 @@ pub fn scratch(rows: usize) -> usize {
     rows * BAND
 }
 
-/// The same for the right-hand side, which is walked down less often.
-const FAR_RIGHT: usize = 512;
-/// Fewer columns on the left-hand side than this would not be worth the copy.
+/// Fewer columns on the left-hand side than this would not be worth a copy of the right-hand side.
 const OFTEN: usize = 24;
+/// So few rows of a right-hand side stay in the nearest cache, four vectors of each.
+const SHORT: usize = 64;
 
 struct Accumulate<'a> {
     gradient: RowsMut<'a>,
@@ -189,44 +185,61 @@ impl WithSimd for Accumulate<'_> {
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { gradient, write, a, b, scratch } = self;
         let left = a.left();
-        let near = b.columns < FAR_RIGHT || gradient.rows < OFTEN;
-        let mut first = 0;
-        while first < b.columns {
-            let remaining = b.columns - first;
-            let most = if S::REGISTER_COUNT >= 32 { 4 } else { 2 };
-            let vectors =
-                if remaining >= most * S::F32_LANES { most } else { remaining.div_ceil(S::F32_LANES).min(2) };
-            let (width, columns) = (vectors * S::F32_LANES, remaining.min(vectors * S::F32_LANES));
-            // A vector may not read beyond the last row, where there is no padding.
-            let right = if near && (b.rows - 1) * b.stride + first + width <= b.data.len() {
-                Right { data: &b.data[first..], step: b.stride }
-            } else {
-                for (row, place) in scratch.chunks_exact_mut(width).take(b.rows).enumerate() {
-                    let from = &b.data[row * b.stride + first..][..columns];
-                    if columns == width {
-                        // By vectors: a call for so few numbers takes longer than to copy them.
-                        for (place, from) in
-                            S::as_mut_simd_f32s(place).0.iter_mut().zip(S::as_simd_f32s(from).0)
-                        {
-                            *place = *from;
-                        }
-                    } else {
-                        place[..columns].copy_from_slice(from);
-                    }
-                }
-                Right { data: scratch, step: width }
-            };
-            let data = &mut gradient.data[first..];
-            let result = Result { data, rows: gradient.rows, stride: gradient.stride, columns };
-            match (vectors, write) {
-                (4, Write::Add) => strip::<S, 4, ADD>(simd, b.rows, left, right, result),
-                (4, Write::Replace) => strip::<S, 4, GATHER>(simd, b.rows, left, right, result),
-                (2, Write::Add) => strip::<S, 2, ADD>(simd, b.rows, left, right, result),
-                (2, Write::Replace) => strip::<S, 2, GATHER>(simd, b.rows, left, right, result),
-                (_, Write::Add) => strip::<S, 1, ADD>(simd, b.rows, left, right, result),
-                (_, Write::Replace) => strip::<S, 1, GATHER>(simd, b.rows, left, right, result),
+        // What is walked down together: all columns, or only those that stay in the nearest cache while a band passes by.
+        let together = if gradient.rows * b.rows <= MANY { gradient.rows } else { BLOCK };
+        for first in (0..b.columns).step_by(BAND) {
+            let band = (b.columns - first).min(BAND);
+            // Few columns are near as they stand, or not worth the copy. A vector may not read beyond the last row, where there is no padding.
+            let last = (b.rows - 1) * b.stride + first + band.next_multiple_of(S::F32_LANES);
+            let stands = (b.columns < FAR || gradient.rows < OFTEN) && last <= b.data.len();
+            if !stands {
+                rearrange::<S>(b, first, band, scratch);
             }
-            first += width;
+            let most = if stands && S::REGISTER_COUNT >= 32 && b.rows <= SHORT { 4 } else { 2 };
+            for row in (0..gradient.rows).step_by(together) {
+                let rows = (gradient.rows - row).min(together);
+                let left = Left { data: &left.data[row / BLOCK * left.block..], ..left };
+                let mut offset = 0;
+                while offset < band {
+                    let vectors = (band - offset).div_ceil(S::F32_LANES);
+                    let vectors = if vectors >= most { most } else { vectors.min(2) };
+                    let columns = (band - offset).min(vectors * S::F32_LANES);
+                    let (data, step) = match stands {
+                        true => (&b.data[first + offset..], b.stride),
+                        false => (&scratch[offset / PANEL * PANEL * b.rows + offset % PANEL..], PANEL),
+                    };
+                    let right = Right { data, step, next: &[] };
+                    let data = &mut gradient.data[row * gradient.stride + first + offset..];
+                    let result = Result { data, rows, stride: gradient.stride, columns };
+                    match (vectors, write) {
+                        (4, Write::Add) => strip::<S, 4, ADD>(simd, b.rows, left, right, result),
+                        (4, Write::Replace) => strip::<S, 4, GATHER>(simd, b.rows, left, right, result),
+                        (2, Write::Add) => strip::<S, 2, ADD>(simd, b.rows, left, right, result),
+                        (2, Write::Replace) => strip::<S, 2, GATHER>(simd, b.rows, left, right, result),
+                        (_, Write::Add) => strip::<S, 1, ADD>(simd, b.rows, left, right, result),
+                        (_, Write::Replace) => strip::<S, 1, GATHER>(simd, b.rows, left, right, result),
+                    }
+                    offset += columns;
+                }
+            }
+        }
+    }
+}
+
+/// Copies a band of columns to `scratch` as a panel after the other, each by rows.
+#[inline(always)]
+fn rearrange<S: Simd>(b: Rows, first: usize, band: usize, scratch: &mut [f32]) {
+    for (offset, panel) in (0..band).step_by(PANEL).zip(scratch.chunks_exact_mut(PANEL * b.rows)) {
+        let columns = (band - offset).min(PANEL);
+        for (row, place) in panel.chunks_exact_mut(PANEL).enumerate() {
+            let from = &b.data[row * b.stride + first + offset..][..columns];
+            if columns == PANEL {
+                // By vectors: a call for so few numbers takes longer than to copy them.
+                let vectors = S::as_mut_simd_f32s(place).0.iter_mut().zip(S::as_simd_f32s(from).0);
+                vectors.for_each(|(place, from)| *place = *from);
+            } else {
+                place[..columns].copy_from_slice(from);
+            }
         }
     }
 }

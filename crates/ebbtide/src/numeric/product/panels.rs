@@ -1,7 +1,10 @@
 //! The right-hand side of products, arranged once and used by many rows.
 
+use std::ops::Range;
+
 use super::transpose;
 use crate::numeric::aligned::{Aligned, LINE};
+use crate::numeric::{Vectorised, dispatch};
 
 /// Columns of a panel: two of the widest vectors.
 pub(super) const PANEL: usize = 2 * LINE;
@@ -25,14 +28,16 @@ impl Panels {
     pub fn pack(&mut self, first: usize, matrix: &[f32]) {
         let columns = matrix.len() / self.inner.max(1);
         assert!(matrix.len() == self.inner * columns && first + columns <= self.columns, "shapes must fit");
-        for index in 0..self.columns.div_ceil(PANEL) {
-            let (start, width) = self.panel(index);
-            let (from, to) = ((index * PANEL).max(first), (index * PANEL + width).min(first + columns));
-            if from < to {
-                let place = from - index * PANEL..to - index * PANEL;
-                let panel = &mut self.data[start..start + self.inner * width];
-                for (panel, row) in panel.chunks_exact_mut(width).zip(matrix.chunks_exact(columns)) {
-                    panel[place.clone()].copy_from_slice(&row[from - first..to - first]);
+        for row in (0..self.inner).step_by(TOGETHER) {
+            let rows = row..(row + TOGETHER).min(self.inner);
+            for index in 0..self.columns.div_ceil(PANEL) {
+                let (start, width) = self.panel(index);
+                let (from, to) = ((index * PANEL).max(first), (index * PANEL + width).min(first + columns));
+                if from < to {
+                    let place = from - index * PANEL..to - index * PANEL;
+                    let panel = &mut self.data[start..][rows.start * width..rows.end * width];
+                    let from = &matrix[rows.start * columns + from - first..];
+                    dispatch(Take { panel, width, place, from, columns });
                 }
             }
         }
@@ -54,5 +59,35 @@ impl Panels {
     pub(super) fn panel(&self, index: usize) -> (usize, usize) {
         let width = (self.columns.next_multiple_of(LINE) - index * PANEL).min(PANEL);
         (index * PANEL * self.inner, width)
+    }
+}
+
+/// A panel's share of a matrix by rows.
+struct Take<'a> {
+    panel: &'a mut [f32],
+    width: usize,
+    place: Range<usize>,
+    /// From the first of the columns on.
+    from: &'a [f32],
+    columns: usize,
+}
+
+/// Rows that are taken together: each is on a page of its own where there are many columns.
+const TOGETHER: usize = 16;
+
+impl Vectorised for Take<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { panel, width, place, from, columns } = self;
+        let wanted = place.len();
+        for (row, panel) in panel.chunks_exact_mut(width).enumerate() {
+            let (panel, from) = (&mut panel[place.clone()], &from[row * columns..][..wanted]);
+            match (panel.first_chunk_mut::<PANEL>(), from.first_chunk::<PANEL>()) {
+                (Some(panel), Some(from)) => *panel = *from,
+                _ => panel.copy_from_slice(from),
+            }
+        }
     }
 }

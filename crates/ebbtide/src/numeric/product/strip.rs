@@ -2,14 +2,19 @@
 
 use pulp::Simd;
 
+use super::prefetch::{prefetch, prefetch_far};
+use crate::numeric::aligned::LINE;
+
 // What becomes of what a result holds, and which numbers of the left-hand side are adjacent.
 
 /// The sum replaces it; those of successive inner indices are.
 pub(super) const REPLACE: u8 = 0;
+/// The same, and meanwhile the panel that comes next is brought near.
+pub(super) const FETCH: u8 = 1;
 /// The sum is added to it; those of successive rows are.
-pub(super) const ADD: u8 = 1;
+pub(super) const ADD: u8 = 2;
 /// The sum replaces it; as for `ADD`.
-pub(super) const GATHER: u8 = 2;
+pub(super) const GATHER: u8 = 3;
 
 /// Rows of a result that are computed together, where registers allow.
 pub(super) const BLOCK: usize = 12;
@@ -23,12 +28,16 @@ pub(super) struct Left<'a> {
     pub(super) step: usize,
 }
 
-/// A right-hand side of one or two vectors for each inner index, `step` apart.
+/// A right-hand side of one or two vectors for each inner index, `step` apart, and the one that comes next.
 #[derive(Clone, Copy)]
 pub(super) struct Right<'a> {
     pub(super) data: &'a [f32],
     pub(super) step: usize,
+    pub(super) next: &'a [f32],
 }
+
+/// Results of more numbers are not at hand when they are written.
+const DISTANT: usize = 1 << 15;
 
 /// Where a strip of a product goes: as many columns as there are, at most the strip's vectors.
 pub(super) struct Result<'a> {
@@ -60,7 +69,7 @@ pub(super) fn strip<S: Simd, const V: usize, const MODE: u8>(
         assert!((inner - 1) * right.step + V * S::F32_LANES <= right.data.len());
     }
     let (a, b, c) = (left.data.as_ptr(), right.data.as_ptr(), result.data.as_mut_ptr());
-    let many = S::REGISTER_COUNT >= 32;
+    let (many, distant) = (S::REGISTER_COUNT >= 32, result.data.len() > DISTANT);
     let mut row = 0;
     while row < rows {
         // Blocks of fewer rows come last and never reach into the next twelve.
@@ -71,8 +80,10 @@ pub(super) fn strip<S: Simd, const V: usize, const MODE: u8>(
             a_step: if MODE >= ADD { left.step } else { 1 },
             b,
             b_step: right.step,
+            next: right.next.as_ptr().wrapping_add((row / BLOCK * (inner / 4) * LINE).min(right.next.len())),
             c: c.wrapping_add(row * stride),
             c_row: stride,
+            distant,
             columns,
         };
         // SAFETY: the assertions above hold for the last row and column, and so for all before them; `c` is borrowed
@@ -98,8 +109,10 @@ struct Block {
     a_step: usize,
     b: *const f32,
     b_step: usize,
+    next: *const f32,
     c: *mut f32,
     c_row: usize,
+    distant: bool,
     columns: usize,
 }
 
@@ -113,31 +126,18 @@ impl Block {
     unsafe fn run<S: Simd, const V: usize, const M: usize, const MODE: u8>(self, simd: S) -> usize {
         let lanes = S::F32_LANES;
         let whole = self.columns == V * lanes;
-        let mut sums = [[simd.splat_f32s(0.0); V]; M];
-        // Every third row has a pointer of its own, and the two after it are reached by the processor's own addressing.
-        let mut a = [self.a; BLOCK / 3];
-        for (group, a) in a.iter_mut().enumerate() {
-            *a = a.wrapping_add(3 * group * self.a_row);
-        }
-        // Without the compiler knowing how they are related: it would find them one from the other, in as many additions.
-        a = std::hint::black_box(a);
-        let mut b = self.b;
-        // SAFETY: at inner index k < inner, `a` and `b` stand k steps from where they began.
-        unsafe {
-            // Four at a time: a loop of 64 turns is too long for its end to be foreseen, one of 16 is not.
-            for _ in 0..self.inner / 4 {
-                for k in 0..4 {
-                    let here = a.map(|a| a.wrapping_add(k * self.a_step));
-                    step(simd, &mut sums, here, self.a_row, b.wrapping_add(k * self.b_step));
-                }
-                a = a.map(|a| a.wrapping_add(4 * self.a_step));
-                b = b.wrapping_add(4 * self.b_step);
-            }
-            for k in 0..self.inner % 4 {
-                let here = a.map(|a| a.wrapping_add(k * self.a_step));
-                step(simd, &mut sums, here, self.a_row, b.wrapping_add(k * self.b_step));
+        if MODE >= ADD && self.distant {
+            for m in 0..M {
+                (0..V).for_each(|v| prefetch(self.c.wrapping_add(m * self.c_row + v * lanes)));
             }
         }
+        // SAFETY: as promised.
+        let sums = unsafe {
+            match MODE {
+                ADD | GATHER => self.down_columns::<S, V, M>(simd),
+                _ => self.along_rows::<S, V, M, MODE>(simd),
+            }
+        };
         if whole {
             for m in 0..M {
                 for v in 0..V {
@@ -151,8 +151,6 @@ impl Block {
                 }
             }
         } else {
-            // A copy, so that the sums themselves are never indexed at run time and stay in registers.
-            let sums = sums;
             for (m, sums) in sums.iter().enumerate() {
                 // SAFETY: row m of the result, and no more of it than there is.
                 let place =
@@ -165,6 +163,92 @@ impl Block {
         }
         M
     }
+
+    /// Sums whose rows have their numbers side by side: one pointer reaches them all.
+    ///
+    /// SAFETY: as for [`Block::run`].
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    unsafe fn down_columns<S: Simd, const V: usize, const M: usize>(&self, simd: S) -> [[S::f32s; V]; M] {
+        let mut sums = [[simd.splat_f32s(0.0); V]; M];
+        let (mut a, mut b) = (self.a, self.b);
+        for _ in 0..self.inner / TURN {
+            for _ in 0..TURN {
+                forget(&mut a);
+                forget(&mut b);
+                // SAFETY: at inner index k, both stand k steps from where they began.
+                unsafe { step(simd, &mut sums, starts(a, 1), 1, b) };
+                (a, b) = (a.wrapping_add(self.a_step), b.wrapping_add(self.b_step));
+            }
+        }
+        for _ in 0..self.inner % TURN {
+            // SAFETY: as above.
+            unsafe { step(simd, &mut sums, starts(a, 1), 1, b) };
+            (a, b) = (a.wrapping_add(self.a_step), b.wrapping_add(self.b_step));
+        }
+        sums
+    }
+
+    /// Sums whose rows stand apart: every third has a pointer of its own, and the two after it are reached by the processor's own
+    /// addressing.
+    ///
+    /// SAFETY: as for [`Block::run`].
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    unsafe fn along_rows<S: Simd, const V: usize, const M: usize, const MODE: u8>(
+        &self,
+        simd: S,
+    ) -> [[S::f32s; V]; M] {
+        let mut sums = [[simd.splat_f32s(0.0); V]; M];
+        let (mut a, mut b, mut next) = (starts(self.a, self.a_row), self.b, self.next);
+        for _ in 0..self.inner / TURN {
+            a[..M.div_ceil(3)].iter_mut().for_each(forget);
+            if MODE == FETCH {
+                prefetch_far(next);
+                next = next.wrapping_add(LINE);
+            }
+            for k in 0..TURN {
+                // SAFETY: at inner index k, all stand k steps from where they began.
+                unsafe { step(simd, &mut sums, a.map(|a| a.wrapping_add(k)), self.a_row, b) };
+                b = b.wrapping_add(self.b_step);
+            }
+            a = a.map(|a| a.wrapping_add(TURN));
+        }
+        for k in 0..self.inner % TURN {
+            // SAFETY: as above.
+            unsafe { step(simd, &mut sums, a.map(|a| a.wrapping_add(k)), self.a_row, b) };
+            b = b.wrapping_add(self.b_step);
+        }
+        sums
+    }
+}
+
+/// Inner indices that are gone through between one look at the loop's end and the next: a loop of 64 turns is too long for its end
+/// to be foreseen, one of 16 is not.
+const TURN: usize = 4;
+
+/// Where every third row begins.
+#[inline(always)]
+fn starts(first: *const f32, row: usize) -> [*const f32; BLOCK / 3] {
+    let mut starts = [first; BLOCK / 3];
+    for (group, start) in starts.iter_mut().enumerate() {
+        *start = start.wrapping_add(3 * group * row);
+    }
+    starts
+}
+
+/// Keeps a compiler from knowing where a pointer came from, so that it stays in a register of its own. Otherwise pointers are kept in memory
+/// and fetched as often as what they point to: an eighth of the time of a product.
+#[inline(always)]
+fn forget(pointer: &mut *const f32) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    #[allow(unsafe_code, clippy::pointers_in_nomem_asm_block)]
+    // SAFETY: no instruction at all, so nothing is read or written.
+    unsafe {
+        std::arch::asm!("/* {0} */", inout(reg) * pointer, options(nomem, nostack, preserves_flags));
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = pointer;
 }
 
 /// sums ← sums + one number of each of M rows · V vectors. Every third row begins at a pointer of its own.

@@ -23,7 +23,19 @@ fn shapes() -> impl Iterator<Item = (usize, usize, usize)> {
             &[1, 4, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100],
         )
     };
-    rows.iter().flat_map(move |&m| inner.iter().flat_map(move |&k| columns.iter().map(move |&n| (m, k, n))))
+    let shapes = rows
+        .iter()
+        .flat_map(move |&m| inner.iter().flat_map(move |&k| columns.iter().map(move |&n| (m, k, n))));
+    shapes.chain((!cfg!(miri)).then_some(LARGE))
+}
+
+/// So large that products go over it piece by piece, and not all at once.
+const LARGE: (usize, usize, usize) = (230, 580, 140);
+
+#[test]
+fn large_is_large() {
+    let (m, k, n) = LARGE;
+    assert!(m * k > MANY && m > MANY / k / BLOCK * BLOCK && n > BAND && k > SHORT && m >= OFTEN);
 }
 
 /// Σ_k a(k) b(k) as one chain of fused multiply-adds: what every element of a product must be, to the bit.
@@ -126,7 +138,11 @@ fn a_product_over_nothing_is_zero() {
 
 #[test]
 fn every_instruction_set_gives_the_same_bits() {
-    let (m, k, n) = if cfg!(miri) { (14, 15, 18) } else { (29, 300, 77) };
+    let shapes = if cfg!(miri) { vec![(14, 15, 18)] } else { vec![(29, 300, 77), LARGE] };
+    shapes.into_iter().for_each(every_instruction_set_agrees);
+}
+
+fn every_instruction_set_agrees((m, k, n): (usize, usize, usize)) {
     let (a, b) = (numbers(m * k, 0.37), numbers(k * n, 0.71));
     let mut panels = Panels::new(k, n);
     panels.pack(0, &b);
