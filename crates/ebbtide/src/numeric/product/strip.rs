@@ -64,6 +64,7 @@ pub(super) fn strip<S: Simd, const V: usize, const MODE: u8>(
     // What the blocks below may touch, checked once for all of them.
     assert!((rows - 1) * stride + columns <= result.data.len() && columns <= V * S::F32_LANES);
     if inner > 0 {
+        debug_assert_eq!(1, if MODE >= ADD { left.row } else { left.step });
         let last = (rows - 1) / BLOCK * left.block + (rows - 1) % BLOCK * left.row;
         assert!(last + (inner - 1) * left.step < left.data.len() && left.block >= (BLOCK - 1) * left.row);
         assert!((inner - 1) * right.step + V * S::F32_LANES <= right.data.len());
@@ -76,11 +77,11 @@ pub(super) fn strip<S: Simd, const V: usize, const MODE: u8>(
         let block = Block {
             inner,
             a: a.wrapping_add(row / BLOCK * left.block + row % BLOCK * left.row),
-            a_row: if MODE >= ADD { 1 } else { left.row },
-            a_step: if MODE >= ADD { left.step } else { 1 },
+            a_row: left.row,
+            a_step: left.step,
             b,
             b_step: right.step,
-            next: right.next.as_ptr().wrapping_add((row / BLOCK * (inner / 4) * LINE).min(right.next.len())),
+            next: right.next.as_ptr().wrapping_add(row / BLOCK * (inner / TURN) * LINE),
             c: c.wrapping_add(row * stride),
             c_row: stride,
             distant,
@@ -101,7 +102,7 @@ pub(super) fn strip<S: Simd, const V: usize, const MODE: u8>(
     }
 }
 
-/// Some rows of a strip. One of `a_row` and `a_step` is 1, by MODE: as a constant it becomes part of the instructions.
+/// Some rows of a strip. One of `a_row` and `a_step` is 1, by MODE, and not looked at: as a constant it becomes part of the instructions.
 struct Block {
     inner: usize,
     a: *const f32,
@@ -245,7 +246,9 @@ fn forget(pointer: &mut *const f32) {
     #[allow(unsafe_code, clippy::pointers_in_nomem_asm_block)]
     // SAFETY: no instruction at all, so nothing is read or written.
     unsafe {
-        std::arch::asm!("/* {0} */", inout(reg) * pointer, options(nomem, nostack, preserves_flags));
+        let mut address = *pointer;
+        std::arch::asm!("/* {0} */", inout(reg) address, options(nomem, nostack, preserves_flags));
+        *pointer = address;
     }
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
     let _ = pointer;
