@@ -239,7 +239,7 @@ fn starts(first: *const f32, row: usize) -> [*const f32; BLOCK / 3] {
 }
 
 /// Keeps a compiler from knowing where a pointer came from, so that it stays in a register of its own. Otherwise pointers are kept in memory
-/// and fetched as often as what they point to: an eighth of the time of a product.
+/// and fetched as often as what they point to: a tenth of the time of a product.
 #[inline(always)]
 fn forget(pointer: &mut *const f32) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
