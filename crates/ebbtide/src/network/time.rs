@@ -101,16 +101,15 @@ impl TimePass {
             }
         }
         let workspace = &mut self.workspace;
-        self.first.value.fill(0.0);
         workspace.up(&self.features, trunk.time[0].weight, parameters, &mut self.first.value);
         self.first.apply(trunk.time[0].bias.of(parameters));
-        self.second.value.fill(0.0);
         workspace.up(&self.first.value, trunk.time[1].weight, parameters, &mut self.second.value);
         self.second.apply(trunk.time[1].bias.of(parameters));
-        for row in self.biases.chunks_exact_mut(h) {
-            row.copy_from_slice(trunk.first_time.bias.of(parameters));
-        }
         workspace.up(&self.second.value, trunk.first_time.weight, parameters, &mut self.biases);
+        for row in self.biases.chunks_exact_mut(h) {
+            let biases = row.iter_mut().zip(trunk.first_time.bias.of(parameters));
+            biases.for_each(|(sum, bias)| *sum += bias);
+        }
     }
 
     /// Writes to `gradient` what reaches the encoder's parameters from the gradient of the biases.
@@ -168,13 +167,14 @@ impl Workspace {
         }
     }
 
-    /// above ← above + below · weight
+    /// above ← below · weight
     fn up(&mut self, below: &[f32], weight: Tensor, parameters: &[f32], above: &mut [f32]) {
         let (rows, inputs, outputs) = (self.times, weight.inputs, weight.outputs);
         transpose(below, inputs, inputs, &mut self.turned, rows);
         let below = Columns::Rows(Rows::new(&self.turned, inputs, rows, rows));
         let weight = Rows::new(weight.of(parameters), inputs, outputs, outputs);
-        accumulate(RowsMut::new(above, rows, outputs, outputs), Write::Add, below, weight, &mut self.scratch);
+        let above = RowsMut::new(above, rows, outputs, outputs);
+        accumulate(above, Write::Replace, below, weight, &mut self.scratch);
     }
 
     /// gradient ← belowᵀ · above

@@ -36,7 +36,7 @@ use pulp::{Simd, WithSimd};
 pub use self::columns::{Blocks, Columns, FAR};
 use self::panels::PANEL;
 pub use self::panels::Panels;
-use self::strip::{ADD, BLOCK, FETCH, GATHER, Left, REPLACE, Result, Right, strip};
+use self::strip::{ADD, BLOCK, FETCH, GATHER, Left, REPLACE, RESUME, Result, Right, strip};
 pub(crate) use self::transpose::transpose;
 use super::aligned::LINE;
 
@@ -165,7 +165,7 @@ pub fn scratch(rows: usize) -> usize {
     rows * BAND
 }
 
-/// Fewer columns on the left-hand side than this would not be worth a copy of the right-hand side.
+/// Fewer columns on the left-hand side than this, or fewer rows, would not be worth a copy of the right-hand side.
 const OFTEN: usize = 24;
 /// So few rows of a right-hand side stay in the nearest cache, four vectors of each.
 const SHORT: usize = 64;
@@ -186,40 +186,57 @@ impl WithSimd for Accumulate<'_> {
         let Self { gradient, write, a, b, scratch } = self;
         let left = a.left();
         // What is walked down together: all columns, or only those that stay in the nearest cache while a band passes by.
-        let together = if gradient.rows * b.rows <= MANY { gradient.rows } else { BLOCK };
-        for first in (0..b.columns).step_by(BAND) {
-            let band = (b.columns - first).min(BAND);
-            // Few columns are near as they stand, or not worth the copy. A vector may not read beyond the last row, where there is no padding.
-            let last = (b.rows - 1) * b.stride + first + band.next_multiple_of(S::F32_LANES);
-            let stands = (b.columns < FAR || gradient.rows < OFTEN) && last <= b.data.len();
+        let near = gradient.rows * b.rows.max(b.columns) <= MANY;
+        let together = if near { gradient.rows } else { BLOCK };
+        // Few columns are near as they stand; few rows or results are not worth the copy. A vector may not read beyond the last row, where
+        // there is no padding.
+        let last = (b.rows - 1) * b.stride + b.columns.next_multiple_of(S::F32_LANES);
+        let worth = b.columns >= FAR && gradient.rows.min(b.rows) >= OFTEN;
+        let stands = !worth && last <= b.data.len();
+        let band = if stands { b.columns.max(1) } else { BAND };
+        // Long rows are gone along, not down: some of them at a time, whose pages are at hand.
+        let long = !worth && b.columns >= FAR && write == Write::Replace;
+        let deep = if long { SHORT } else { b.rows };
+        let most = if stands && S::REGISTER_COUNT >= 32 && b.rows.min(deep) <= SHORT { 4 } else { 2 };
+        for first in (0..b.columns).step_by(band) {
+            let band = (b.columns - first).min(band);
             if !stands {
                 rearrange::<S>(b, first, band, scratch);
             }
-            let most = if stands && S::REGISTER_COUNT >= 32 && b.rows <= SHORT { 4 } else { 2 };
-            for row in (0..gradient.rows).step_by(together) {
-                let rows = (gradient.rows - row).min(together);
-                let left = Left { data: &left.data[row / BLOCK * left.block..], ..left };
-                let mut offset = 0;
-                while offset < band {
-                    let vectors = (band - offset).div_ceil(S::F32_LANES);
-                    let vectors = if vectors >= most { most } else { vectors.min(2) };
-                    let columns = (band - offset).min(vectors * S::F32_LANES);
-                    let (data, step) = match stands {
-                        true => (&b.data[first + offset..], b.stride),
-                        false => (&scratch[offset / PANEL * PANEL * b.rows + offset % PANEL..], PANEL),
-                    };
-                    let right = Right { data, step, next: &[] };
-                    let data = &mut gradient.data[row * gradient.stride + first + offset..];
-                    let result = Result { data, rows, stride: gradient.stride, columns };
-                    match (vectors, write) {
-                        (4, Write::Add) => strip::<S, 4, ADD>(simd, b.rows, left, right, result),
-                        (4, Write::Replace) => strip::<S, 4, GATHER>(simd, b.rows, left, right, result),
-                        (2, Write::Add) => strip::<S, 2, ADD>(simd, b.rows, left, right, result),
-                        (2, Write::Replace) => strip::<S, 2, GATHER>(simd, b.rows, left, right, result),
-                        (_, Write::Add) => strip::<S, 1, ADD>(simd, b.rows, left, right, result),
-                        (_, Write::Replace) => strip::<S, 1, GATHER>(simd, b.rows, left, right, result),
+            for top in (0..b.rows).step_by(deep) {
+                let inner = (b.rows - top).min(deep);
+                for row in (0..gradient.rows).step_by(together) {
+                    let rows = (gradient.rows - row).min(together);
+                    let left =
+                        Left { data: &left.data[row / BLOCK * left.block + top * left.step..], ..left };
+                    let mut offset = 0;
+                    while offset < band {
+                        let vectors = (band - offset).div_ceil(S::F32_LANES);
+                        let vectors = if vectors >= most { most } else { vectors.min(2) };
+                        let columns = (band - offset).min(vectors * S::F32_LANES);
+                        let (data, step) = match stands {
+                            true => (&b.data[top * b.stride + first + offset..], b.stride),
+                            false => (
+                                &scratch[offset / PANEL * PANEL * b.rows + top * PANEL + offset % PANEL..],
+                                PANEL,
+                            ),
+                        };
+                        let right = Right { data, step, next: &[] };
+                        let data = &mut gradient.data[row * gradient.stride + first + offset..];
+                        let result = Result { data, rows, stride: gradient.stride, columns };
+                        match (vectors, write) {
+                            (4, _) if top > 0 => strip::<S, 4, RESUME>(simd, inner, left, right, result),
+                            (2, _) if top > 0 => strip::<S, 2, RESUME>(simd, inner, left, right, result),
+                            (_, _) if top > 0 => strip::<S, 1, RESUME>(simd, inner, left, right, result),
+                            (4, Write::Add) => strip::<S, 4, ADD>(simd, inner, left, right, result),
+                            (4, Write::Replace) => strip::<S, 4, GATHER>(simd, inner, left, right, result),
+                            (2, Write::Add) => strip::<S, 2, ADD>(simd, inner, left, right, result),
+                            (2, Write::Replace) => strip::<S, 2, GATHER>(simd, inner, left, right, result),
+                            (_, Write::Add) => strip::<S, 1, ADD>(simd, inner, left, right, result),
+                            (_, Write::Replace) => strip::<S, 1, GATHER>(simd, inner, left, right, result),
+                        }
+                        offset += columns;
                     }
-                    offset += columns;
                 }
             }
         }

@@ -15,6 +15,8 @@ pub(super) const FETCH: u8 = 1;
 pub(super) const ADD: u8 = 2;
 /// The sum replaces it; as for `ADD`.
 pub(super) const GATHER: u8 = 3;
+/// The sum goes on from it; as for `ADD`.
+pub(super) const RESUME: u8 = 4;
 
 /// Rows of a result that are computed together, where registers allow.
 pub(super) const BLOCK: usize = 12;
@@ -135,7 +137,8 @@ impl Block {
         // SAFETY: as promised.
         let sums = unsafe {
             match MODE {
-                ADD | GATHER => self.down_columns::<S, V, M>(simd),
+                RESUME => self.down_columns::<S, V, M>(simd, self.before::<S, V, M>(simd)),
+                ADD | GATHER => self.down_columns::<S, V, M>(simd, [[simd.splat_f32s(0.0); V]; M]),
                 _ => self.along_rows::<S, V, M, MODE>(simd),
             }
         };
@@ -165,13 +168,40 @@ impl Block {
         M
     }
 
+    /// What the result holds.
+    ///
+    /// SAFETY: as for [`Block::run`].
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    unsafe fn before<S: Simd, const V: usize, const M: usize>(&self, simd: S) -> [[S::f32s; V]; M] {
+        let lanes = S::F32_LANES;
+        let mut sums = [[simd.splat_f32s(0.0); V]; M];
+        for m in 0..M {
+            for v in 0..V {
+                let place = self.c.wrapping_add(m * self.c_row + v * lanes);
+                let columns = self.columns.saturating_sub(v * lanes).min(lanes);
+                // SAFETY: row m of the result, and no more of it than there is.
+                sums[m][v] = unsafe {
+                    match columns == lanes {
+                        true => place.cast::<S::f32s>().read_unaligned(),
+                        false => simd.partial_load_f32s(std::slice::from_raw_parts(place, columns)),
+                    }
+                };
+            }
+        }
+        sums
+    }
+
     /// Sums whose rows have their numbers side by side: one pointer reaches them all.
     ///
     /// SAFETY: as for [`Block::run`].
     #[inline(always)]
     #[allow(unsafe_code)]
-    unsafe fn down_columns<S: Simd, const V: usize, const M: usize>(&self, simd: S) -> [[S::f32s; V]; M] {
-        let mut sums = [[simd.splat_f32s(0.0); V]; M];
+    unsafe fn down_columns<S: Simd, const V: usize, const M: usize>(
+        &self,
+        simd: S,
+        mut sums: [[S::f32s; V]; M],
+    ) -> [[S::f32s; V]; M] {
         let (mut a, mut b) = (self.a, self.b);
         for _ in 0..self.inner / TURN {
             for _ in 0..TURN {

@@ -26,16 +26,24 @@ fn shapes() -> impl Iterator<Item = (usize, usize, usize)> {
     let shapes = rows
         .iter()
         .flat_map(move |&m| inner.iter().flat_map(move |&k| columns.iter().map(move |&n| (m, k, n))));
-    shapes.chain((!cfg!(miri)).then_some(LARGE))
+    shapes.chain([LARGE, LONG, FLAT].into_iter().filter(|_| !cfg!(miri)))
 }
 
 /// So large that products go over it piece by piece, and not all at once.
 const LARGE: (usize, usize, usize) = (230, 580, 140);
+/// Many long rows and few results, which are gone through some rows at a time.
+const LONG: (usize, usize, usize) = (7, 150, 201);
+/// A large result of few rows.
+const FLAT: (usize, usize, usize) = (230, 5, 700);
 
 #[test]
-fn large_is_large() {
+fn shapes_are_what_they_are_called() {
     let (m, k, n) = LARGE;
     assert!(m * k > MANY && m > MANY / k / BLOCK * BLOCK && n > BAND && k > SHORT && m >= OFTEN);
+    let (m, k, n) = LONG;
+    assert!(m < OFTEN && k > 2 * SHORT && n >= FAR && !n.is_multiple_of(LINE));
+    let (m, k, n) = FLAT;
+    assert!(m * n > MANY && k < OFTEN && n >= FAR);
 }
 
 /// Σ_k a(k) b(k) as one chain of fused multiply-adds: what every element of a product must be, to the bit.
