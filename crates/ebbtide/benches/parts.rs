@@ -12,7 +12,7 @@ use ebbtide::network::{Direction, Process, Sink};
 use ebbtide::numeric::aligned::row_stride;
 use ebbtide::numeric::gelu::{activate, activate_with_slope};
 use ebbtide::numeric::product::{
-    Blocks, Columns, FAR, Panels, Rows, RowsMut, Write, accumulate, multiply, scratch,
+    Above, Below, FAR, Pair, Panels, Rows, RowsMut, Write, accumulate, gather, multiply, scratch,
 };
 use ebbtide::objective::Method;
 use ebbtide::stream::{Address, Purpose};
@@ -55,6 +55,12 @@ fn numbers(count: usize) -> Vec<f32> {
     let mut numbers = vec![0.0; count];
     Address::new(0, Purpose::Sample, 0).stream(count).fill_normal(&mut numbers);
     numbers
+}
+
+/// From the first cache line on, as a tile has its activations.
+fn lines(numbers: &mut [f32]) -> &mut [f32] {
+    let start = numbers.as_ptr().align_offset(64);
+    &mut numbers[start..]
 }
 
 fn valid(target: NamedTarget) -> ValidConfig {
@@ -133,31 +139,31 @@ fn products(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("product");
     for width in [64, 256, 1024] {
         let stride = row_stride(width);
-        let (a, b, weights) = (numbers(ROWS * stride), numbers(ROWS * stride), numbers(width * width));
+        let [mut a, mut b, mut c] = [(); 3].map(|()| numbers(ROWS * stride + 16));
+        let ([a, b, c], weights) = ([&mut a, &mut b, &mut c].map(|side| lines(side)), numbers(width * width));
         let mut panels = Panels::new(width, width);
         panels.pack(0, &weights);
-        let mut c = vec![0.0; ROWS * stride];
         group.throughput(Throughput::Elements((2 * ROWS * width * width) as u64));
         group.bench_function(BenchmarkId::new("multiply", width), |bencher| {
             bencher.iter(|| {
-                let a = Rows::new(&a, ROWS, width, stride);
-                multiply(RowsMut::new(&mut c, ROWS, width, stride), a, &panels);
+                let a = Rows::new(a, ROWS, width, stride);
+                multiply(RowsMut::new(c, ROWS, width, stride), a, &panels);
             });
         });
-        // As the network does it: wide layers are rearranged first.
+        // As the network does it: both sides of wide layers are rearranged first.
         let (mut gradient, mut space) = (vec![0.0; width * width], vec![0.0; scratch(ROWS)]);
-        let mut blocks = Blocks::new(ROWS, width);
-        group.bench_function(BenchmarkId::new("accumulate", width), |bencher| {
+        let (mut below, mut above) = (Below::new(ROWS, width), Above::new(ROWS, width));
+        group.bench_function(BenchmarkId::new("gather", width), |bencher| {
             bencher.iter(|| {
-                let left = Rows::new(&a, ROWS, width, stride);
-                let left = if width < FAR {
-                    Columns::Rows(left)
-                } else {
-                    blocks.pack(left);
-                    Columns::Blocks(&blocks, 0, ROWS)
-                };
+                let (a, b) = (Rows::new(a, ROWS, width, stride), Rows::new(b, ROWS, width, stride));
                 let gradient = RowsMut::new(&mut gradient, width, width, width);
-                accumulate(gradient, Write::Add, left, Rows::new(&b, ROWS, width, stride), &mut space);
+                if width < FAR {
+                    return accumulate(gradient, Write::Add, a, b, &mut space);
+                }
+                below.pack(0, a);
+                above.pack(0, b);
+                let pair = Pair { below: (&below, 0), above: (&above, 0), rows: ROWS };
+                gather(gradient, 0, Write::Add, [pair].into_iter());
             });
         });
     }

@@ -95,8 +95,9 @@ fn cases() -> Vec<Case> {
         cases.push(case("every target", target, Method::TbTb, plain));
         cases.push(case("every target", target, Method::PisVarGrad, plain));
     }
-    let changes: [(&str, Change); 13] = [
+    let changes: [(&str, Change); 14] = [
         ("a large network", |c| c.network.width = 128),
+        ("a very large network", |c| (c.network.width, c.batch) = (512, 300)),
         ("one optimiser", |c| c.optimisation.arrangement = Arrangement::Single),
         ("alternating", |c| c.schedule = Schedule::Alternating),
         ("no target network", |c| c.target_network = None),

@@ -81,9 +81,14 @@ fn threads_do_not_matter() {
 /// Batches that leave an odd number of lanes, and networks so large that the passes over their parameters are shared out too.
 #[test]
 fn threads_do_not_matter_to_many_lanes_and_large_networks() {
-    for (width, backbone) in [(16, Backbone::Shared), (128, Backbone::Shared), (128, Backbone::Separate)] {
+    for (width, backbone, batch) in [
+        (16, Backbone::Shared, 300),
+        (128, Backbone::Shared, 300),
+        (128, Backbone::Separate, 300),
+        (512, Backbone::Shared, 150),
+    ] {
         let mut config = config(Method::TbTb);
-        (config.grid, config.batch) = (Grid::Uniform(12), 300);
+        (config.grid, config.batch) = (Grid::Uniform(12), batch);
         (config.network.width, config.network.backbone) = (width, backbone);
         let alone = bytes(trained(&config, 1, 3).state());
         for threads in [2, 3, 8] {

@@ -19,3 +19,5 @@ mod divergence;
 mod draws;
 #[path = "gradients/kernels.rs"]
 mod kernels;
+#[path = "gradients/portions.rs"]
+mod portions;

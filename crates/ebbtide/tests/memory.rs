@@ -116,6 +116,15 @@ const CASES: &[(&str, NamedTarget, Method, usize, Change)] = &[
         without_search(config);
         config.network.width = 512;
     }),
+    ("wider still, reverse KL", NamedTarget::EasyFunnel, Method::PisVarGrad, 5, |config| {
+        without_search(config);
+        config.network.width = 512;
+    }),
+    ("wider still, two trunks", NamedTarget::EasyFunnel, Method::TbTb, 4, |config| {
+        without_search(config);
+        config.network.width = 600;
+        config.network.backbone = Backbone::Separate;
+    }),
     ("long and very narrow", NamedTarget::Gmm25, Method::TbTb, 50, |config| {
         without_buffers(config);
         (config.network.width, config.batch) = (16, 64);

@@ -11,7 +11,7 @@ use super::trunk::RowBlocks;
 use super::view::View;
 use crate::numeric::aligned::{Aligned, LINE};
 use crate::numeric::gelu::{BlockBiases, activate_features};
-use crate::numeric::product::{Columns, FAR, Rows, RowsMut, Write, accumulate, scratch};
+use crate::numeric::product::{FAR, Rows, RowsMut, Write, accumulate, scratch};
 
 const BAND: usize = Glance::BAND;
 
@@ -139,11 +139,5 @@ fn product(
     scratch: &mut [f32],
 ) {
     let left = Rows::new(weight.of(parameters), weight.inputs, weight.outputs, weight.outputs);
-    accumulate(
-        above,
-        Write::Replace,
-        Columns::Rows(left),
-        Rows::new(below, weight.inputs, columns, BAND),
-        scratch,
-    );
+    accumulate(above, Write::Replace, left, Rows::new(below, weight.inputs, columns, BAND), scratch);
 }

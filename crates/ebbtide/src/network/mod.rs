@@ -39,6 +39,7 @@
 
 mod activation;
 mod backward;
+mod gather;
 mod glance;
 mod layout;
 mod packed;
@@ -48,6 +49,7 @@ mod view;
 
 pub use backward::Sink;
 pub(crate) use backward::{Descent, Part, backward};
+pub(crate) use gather::{Band, Trace, gathers_at_once};
 pub(crate) use glance::{Glance, Question, States};
 pub use layout::{Backbone, Head, Layout, Process, Shape, Tensor, Trunk};
 pub use packed::Direction;

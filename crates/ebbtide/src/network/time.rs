@@ -4,9 +4,7 @@ use super::backward::add_rows;
 use super::layout::{Tensor, Trunk};
 use crate::numeric::aligned::Aligned;
 use crate::numeric::gelu::activate_with_slope;
-use crate::numeric::product::{
-    Columns, Panels, Rows, RowsMut, Write, accumulate, multiply, scratch, transpose,
-};
+use crate::numeric::product::{Panels, Rows, RowsMut, Write, accumulate, multiply, scratch, transpose};
 
 /// Time features, encodings and per-time biases of one trunk, at all grid points.
 ///
@@ -171,7 +169,7 @@ impl Workspace {
     fn up(&mut self, below: &[f32], weight: Tensor, parameters: &[f32], above: &mut [f32]) {
         let (rows, inputs, outputs) = (self.times, weight.inputs, weight.outputs);
         transpose(below, inputs, inputs, &mut self.turned, rows);
-        let below = Columns::Rows(Rows::new(&self.turned, inputs, rows, rows));
+        let below = Rows::new(&self.turned, inputs, rows, rows);
         let weight = Rows::new(weight.of(parameters), inputs, outputs, outputs);
         let above = RowsMut::new(above, rows, outputs, outputs);
         accumulate(above, Write::Replace, below, weight, &mut self.scratch);
@@ -180,7 +178,7 @@ impl Workspace {
     /// gradient ← belowᵀ · above
     fn gather(&mut self, below: &[f32], above: &[f32], weight: Tensor, gradient: &mut [f32]) {
         let (rows, inputs, outputs) = (self.times, weight.inputs, weight.outputs);
-        let below = Columns::Rows(Rows::new(below, rows, inputs, inputs));
+        let below = Rows::new(below, rows, inputs, inputs);
         let gradient = RowsMut::new(weight.of_mut(gradient), inputs, outputs, outputs);
         accumulate(
             gradient,

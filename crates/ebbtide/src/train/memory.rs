@@ -6,9 +6,9 @@ use std::ops::{Add, Mul};
 use super::config::Config;
 use super::learner::Arrangement;
 use super::local_search::LocalSearch;
-use crate::network::{Backbone, Glance};
+use crate::network::{Backbone, Glance, gathers_at_once};
 use crate::numeric::aligned::{LINE, row_stride};
-use crate::numeric::product::{FAR, scratch};
+use crate::numeric::product::{Above, Below, FAR, scratch};
 use crate::objective::{DestructionObjective, GenerationObjective};
 use crate::process::{Corrections, GenerationVariance};
 use crate::stream::Stream;
@@ -59,14 +59,19 @@ impl Sum for Size {
 }
 
 impl Size {
+    /// The next multiple of something.
+    fn in_multiples_of(self, of: usize) -> Self {
+        Self(self.0.div_ceil(of as u64)) * Self::from(of)
+    }
+
     /// A whole number of cache lines.
     fn in_lines(self) -> Self {
-        Self(self.0.div_ceil(LINE as u64)) * Self::from(LINE)
+        self.in_multiples_of(LINE)
     }
 
     /// Rows in whole bands of a glance.
     fn in_bands(self) -> Self {
-        Self(self.0.div_ceil(Glance::BAND as u64)) * Self::from(Glance::BAND)
+        self.in_multiples_of(Glance::BAND)
     }
 
     fn only_if(self, holds: bool) -> Self {
@@ -85,10 +90,10 @@ const DOUBLE: u64 = 2;
 pub(super) fn memory(config: &Config, dim: usize, threads: usize) -> u64 {
     let sizes = Sizes::new(config, dim);
     let lanes = Lanes::count(usize::try_from(sizes.parameters().0).unwrap_or(usize::MAX));
-    let desks = Size::from(threads.clamp(1, lanes));
+    let desks = Size::from(Lanes::desks(threads, lanes, sizes.at_once()));
     let parts = [
         sizes.learner(config),
-        Size::from(lanes) * sizes.lane(),
+        sizes.lanes(lanes),
         desks * sizes.desk(),
         sizes.preludes(),
         sizes.batch(config),
@@ -171,10 +176,16 @@ impl Sizes {
         all + lagging + averaged + 2 * owned + all.only_if(single)
     }
 
-    /// A gradient of each loss.
-    fn lane(&self) -> Size {
-        let sink = self.parameters() + self.times() * self.width + self.generation_outputs;
-        if self.learned() { 2 * sink } else { sink }
+    /// Whether weights' gradients are gathered at once, from traces.
+    fn at_once(&self) -> bool {
+        gathers_at_once(usize::try_from(self.width.0).unwrap_or(usize::MAX))
+    }
+
+    /// A gradient of each loss: of the weights too, in each of so many lanes or in the first.
+    fn lanes(&self, lanes: usize) -> Size {
+        let weights = if self.at_once() { Size(1) } else { lanes.into() } * self.parameters();
+        let rest = Size::from(lanes) * (self.times() * self.width + self.generation_outputs);
+        if self.learned() { 2 * (weights + rest) } else { weights + rest }
     }
 
     /// A tile with all that belongs to it.
@@ -189,14 +200,23 @@ impl Sizes {
         let glance = (self.dim + 2 * self.width) * Size::from(Glance::BAND)
             + Size::from(scratch(1)) * self.dim.max(self.width);
         let logs = (4 * DOUBLE + 1) * self.tile + self.tile * self.generation_outputs;
-        rows * (activations + states) + at_one_time + glance.only_if(narrow) + self.descent(2 * rows) + logs
+        let descents = if self.at_once() { self.trunks } else { Size(1) } * self.descent(rows);
+        rows * (activations + states) + at_one_time + glance.only_if(narrow) + descents + logs
     }
 
-    /// A gradient on its way down through so many rows.
+    /// A gradient on its way down, of a pass of so many rows.
     fn descent(&self, rows: Size) -> Size {
-        let head = self.width * Size(LINE as u64).min(self.generation_outputs.max(self.destruction_outputs));
-        let arranged = self.width.only_if(self.width >= Size::from(FAR));
-        rows * (2 * self.stride + Size::from(scratch(1)) + arranged) + head
+        let (h, one) = (self.width, Size(1));
+        let below = |columns: Size| (rows + one) * columns.in_multiples_of(Below::WIDTH);
+        let above = |rows: Size, columns: Size| (rows + one) * columns.in_multiples_of(Above::WIDTH);
+        let here = 4 * (rows * self.stride);
+        if self.at_once() {
+            let layers = self.depth + one;
+            let heads = above(rows, self.generation_outputs) + above(rows, self.destruction_outputs);
+            return here + below(self.dim + one) + layers * (below(h + one) + above(2 * rows, h)) + heads;
+        }
+        let head = h * Size(LINE as u64).min(self.generation_outputs.max(self.destruction_outputs));
+        here + 2 * (rows * Size::from(scratch(1))) + below(h).only_if(h >= Size::from(FAR)) + head
     }
 
     /// Weights arranged for products, and all that is a function of time, for the live and for the lagging network.

@@ -1,9 +1,9 @@
 //! Lanes: a fixed number of workers, whatever the number of threads, so that sums have a fixed order.
 
-use std::sync::{Mutex, TryLockError};
+use std::sync::{Mutex, PoisonError, TryLockError};
 
 use super::{Model, Threads, Tile};
-use crate::network::Sink;
+use crate::network::{Band, Process, Sink, Trace, gathers_at_once};
 
 /// What one lane has gathered.
 pub(crate) struct Lane {
@@ -41,8 +41,10 @@ pub(crate) struct TileLogs {
 /// their number alone.
 pub struct Lanes {
     lanes: Vec<Lane>,
-    /// One for each thread, so never waited for.
+    /// One for each thread, or for each lane that leaves a trace on it; so never waited for.
     desks: Vec<Mutex<Desk>>,
+    /// Whether weights' gradients are gathered from what all lanes left.
+    at_once: bool,
     tile: usize,
     threads: Threads,
 }
@@ -63,13 +65,18 @@ impl Lanes {
         let (parameters, times, width) =
             (model.layout.parameters(), model.steps() + 1, model.layout.shape.width);
         let outputs = model.layout.shape.generation_outputs;
-        let sink = |wanted| match wanted {
+        // The first lane is also where the sum of all lanes comes to rest.
+        let at_once = gathers_at_once(width);
+        let sink = |wanted, lane| match wanted {
+            true if lane > 0 && at_once => Sink::new(0, times, width, outputs),
             true => Sink::new(parameters, times, width, outputs),
             false => Sink::new(0, 0, 0, 0),
         };
         let tile = Tile::trajectories(model.steps(), width);
-        let lane =
-            || Lane { generation: sink(learns), destruction: sink(learns && model.destruction.is_learned()) };
+        let lane = |lane| Lane {
+            generation: sink(learns, lane),
+            destruction: sink(learns && model.destruction.is_learned(), lane),
+        };
         let desk = || Desk {
             tile: Tile::new(model),
             logs: TileLogs {
@@ -83,8 +90,11 @@ impl Lanes {
             noise: vec![0.0; model.dim() * model.steps() * tile],
         };
         Self {
-            lanes: (0..lanes).map(|_| lane()).collect(),
-            desks: (0..threads.count().min(lanes)).map(|_| Mutex::new(desk())).collect(),
+            lanes: (0..lanes).map(lane).collect(),
+            desks: (0..Self::desks(threads.count(), lanes, learns && at_once))
+                .map(|_| Mutex::new(desk()))
+                .collect(),
+            at_once,
             tile,
             threads: threads.clone(),
         }
@@ -101,6 +111,16 @@ impl Lanes {
             500_000..4_000_000 => 4,
             _ => 2,
         }
+    }
+
+    /// How many desks there are.
+    pub(crate) fn desks(threads: usize, lanes: usize, leaves_traces: bool) -> usize {
+        if leaves_traces { lanes } else { threads.clamp(1, lanes) }
+    }
+
+    /// Of so many trajectories, those that are learned from before something is gathered: all, or a tile for each lane.
+    pub(crate) fn wave(&self, count: usize) -> usize {
+        if self.at_once { self.lanes.len() * self.tile } else { count.max(1) }
     }
 
     /// Trajectories of each lane's share of a batch: whole tiles, but for the last.
@@ -121,9 +141,11 @@ impl Lanes {
     ) {
         let desks = &self.desks;
         let lanes = self.lanes.iter_mut();
-        self.threads.share_by_thread(lanes.zip(items), |(lane, item), thread| {
-            // More threads than lanes have no desk each, but then no more than there are lanes are at work.
-            let free = desks.iter().cycle().skip(thread).find_map(|desk| match desk.try_lock() {
+        let by_lane = desks.len() == lanes.len();
+        self.threads.share_by_thread(lanes.zip(items).enumerate(), |(index, (lane, item)), thread| {
+            // Without a desk for each lane, there is one for each thread.
+            let own = if by_lane { index } else { thread };
+            let free = desks.iter().cycle().skip(own).find_map(|desk| match desk.try_lock() {
                 Ok(desk) => Some(desk),
                 Err(TryLockError::Poisoned(desk)) => Some(desk.into_inner()),
                 Err(TryLockError::WouldBlock) => None,
@@ -131,6 +153,23 @@ impl Lanes {
             let mut desk = free.expect("a desk for each lane at work");
             work(&mut desk, lane, item);
         });
+    }
+
+    /// Gathers a process's gradient of weights from what was left at the first desks, and from what else was left.
+    pub(crate) fn gather(&mut self, model: &Model, process: Process, used: usize, other: Option<&Trace>) {
+        if !self.at_once {
+            return;
+        }
+        let Self { lanes, desks, threads, .. } = self;
+        let mut traces: [Option<&Trace>; Self::MOST + 1] = [None; Self::MOST + 1];
+        for (place, desk) in traces.iter_mut().zip(&mut desks[..used]) {
+            let desk: &Desk = desk.get_mut().unwrap_or_else(PoisonError::into_inner);
+            *place = desk.tile.trace(model, process);
+        }
+        traces[Self::MOST] = other;
+        let [sum, ..] = &mut lanes[..] else { return };
+        let bands = sum.sink_mut(process).bands(&model.layout, process);
+        threads.share_by_thread(bands, |band: Band, _| band.gather(traces.iter().copied().flatten()));
     }
 
     /// The threads.

@@ -3,7 +3,7 @@
 use super::Model;
 use crate::network::{
     Activations, Descent, Direction, PackedNetwork, Packing, Part, Process, RowBlocks, Sink, TimeDescent,
-    TimePass, Trunk, backward, forward, head_forward, head_scratch,
+    TimePass, Trace, Trunk, backward, forward, head_forward, head_scratch,
 };
 use crate::numeric::aligned::Aligned;
 
@@ -52,13 +52,15 @@ pub(crate) struct PreludeDescent {
 }
 
 impl PreludeDescent {
+    /// What the way down from the origin left behind.
+    pub(crate) fn trace(&self) -> Option<&Trace> {
+        self.origin.trace()
+    }
+
     /// Room for one process of a model.
     pub(crate) fn new(model: &Model) -> Self {
         let shape = model.layout.shape;
-        Self {
-            origin: Descent::new(shape.width, shape.generation_outputs, 1),
-            time: TimeDescent::new(model.steps() + 1, shape.width),
-        }
+        Self { origin: Descent::new(&shape, 1), time: TimeDescent::new(model.steps() + 1, shape.width) }
     }
 }
 
@@ -140,9 +142,16 @@ impl Prelude {
         let trunk = &model.layout.trunks[head.trunk];
         if process == Process::Generation {
             let packed = self.packed.head(process);
-            let mut parts =
-                [Part { head, packed, rows: 0..1, raw_gradient: origin_gradient, sink: Some(&mut *sink) }];
+            let mut parts = [Part {
+                process,
+                head,
+                packed,
+                rows: 0..1,
+                raw_gradient: origin_gradient,
+                sink: Some(&mut *sink),
+            }];
             let (packed, state, origin) = (self.packed.trunk(head.trunk), &self.origin_state, &self.origin);
+            descent.origin.begin(state, origin, 1);
             backward(trunk, packed, ORIGIN, state, origin, &mut parts, &mut descent.origin, None);
         }
         let Sink { parameters: gradient, biases, .. } = sink;

@@ -82,3 +82,38 @@ fn many_tiles_in_many_lanes_agree() {
     }
     println!("many tiles: {worst:?}");
 }
+
+/// Layers of 512 features leave what their weights' gradients are made of behind, for threads to gather from all lanes at once.
+#[test]
+fn very_wide_networks_agree() {
+    let shape = Shape {
+        dim: 3,
+        width: 512,
+        depth: 2,
+        gaps: vec![1.0, 0.7, 1.2],
+        batch: 3,
+        sigma_squared: 1.5,
+        c1: 1.0,
+        c2: 0.7,
+        head_gain: 0.8,
+        drift_bound: 1e4,
+        view: View::Logarithmic,
+        residual_bound: f64::INFINITY,
+        seed: 6,
+    };
+    let mut worst = Worst::default();
+    for generation in
+        [GenerationObjective::TrajectoryBalance, GenerationObjective::VarGrad, GenerationObjective::ReverseKl]
+    {
+        for choice in Choice::all(generation) {
+            let chosen = choice.learns_variance && choice.lags && !choice.weighted;
+            if chosen && choice.multiplier == Choice::all(generation)[0].multiplier {
+                // A coordinate costs as much as a direction.
+                let coordinates = generation == GenerationObjective::TrajectoryBalance;
+                let probes = Probes { directions: 1, length: LENGTH, coordinates };
+                worst.merge(check(&mut Case::new(choice, &shape), probes));
+            }
+        }
+    }
+    println!("very wide: {worst:?}");
+}

@@ -4,7 +4,7 @@
 //! vectors' width: results are the same on every machine.
 //!
 //! ```
-//! use ebbtide::numeric::product::{Columns, Panels, Rows, RowsMut, Write, accumulate, multiply, scratch};
+//! use ebbtide::numeric::product::{Panels, Rows, RowsMut, Write, accumulate, multiply, scratch};
 //!
 //! // Two rows of three inputs, and weights from three inputs to two outputs.
 //! let inputs = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
@@ -19,7 +19,7 @@
 //! let above = [1.0, 0.0, 0.0, 10.0];
 //! let (mut gradient, mut space) = ([0.0; 6], vec![0.0; scratch(2)]);
 //! let (place, above) = (RowsMut::new(&mut gradient, 3, 2, 2), Rows::new(&above, 2, 2, 2));
-//! accumulate(place, Write::Replace, Columns::Rows(inputs), above, &mut space);
+//! accumulate(place, Write::Replace, inputs, above, &mut space);
 //! assert_eq!(gradient, [1.0, 40.0, 2.0, 50.0, 3.0, 60.0]);
 //! ```
 
@@ -33,10 +33,10 @@ mod transpose;
 
 use pulp::{Simd, WithSimd};
 
-pub use self::columns::{Blocks, Columns, FAR};
+pub use self::columns::{Above, BANDS, Below, Columns, FAR, Pair, gather};
 use self::panels::PANEL;
 pub use self::panels::Panels;
-use self::strip::{ADD, BLOCK, FETCH, GATHER, Left, REPLACE, RESUME, Result, Right, strip};
+use self::strip::{ADD, BLOCK, FETCH, GATHER, Left, REPLACE, RESUME, Result, Right, Term, strip};
 pub(crate) use self::transpose::transpose;
 use super::aligned::LINE;
 
@@ -128,11 +128,12 @@ impl WithSimd for Multiply<'_> {
                     let right = Right { data: data.get(offset..).unwrap_or_default(), step: width, next };
                     let (data, columns) =
                         (&mut c.data[row * c.stride + first..], columns.min(written - first));
-                    let result = Result { data, rows, stride: c.stride, columns };
+                    let result = Result { data, rows, stride: c.stride, columns, distant: false };
+                    let term = &Term { inner: b.inner, left, right };
                     match (vectors, wide) {
-                        (2, true) => strip::<S, 2, FETCH>(simd, b.inner, left, right, result),
-                        (2, false) => strip::<S, 2, REPLACE>(simd, b.inner, left, right, result),
-                        _ => strip::<S, 1, REPLACE>(simd, b.inner, left, right, result),
+                        (2, true) => strip::<S, 2, FETCH>(simd, term, result),
+                        (2, false) => strip::<S, 2, REPLACE>(simd, term, result),
+                        _ => strip::<S, 1, REPLACE>(simd, term, result),
                     }
                     offset += vectors * S::F32_LANES;
                 }
@@ -152,10 +153,16 @@ pub enum Write {
 
 /// gradient ← aᵀ b, or gradient ← gradient + aᵀ b: how the gradient of a layer's weights is gathered over rows. Needs
 /// [`scratch`] numbers to work with.
-pub fn accumulate(gradient: RowsMut, write: Write, a: Columns, b: Rows, scratch: &mut [f32]) {
-    let (rows, columns) = a.shape();
-    assert!(rows == b.rows && gradient.rows == columns && gradient.columns == b.columns, "shapes must fit");
-    if rows > 0 && columns > 0 {
+pub fn accumulate<'a>(
+    gradient: RowsMut,
+    write: Write,
+    a: impl Into<Columns<'a>>,
+    b: Rows,
+    scratch: &mut [f32],
+) {
+    let a = a.into();
+    assert!(a.have(b.rows, gradient.rows) && gradient.columns == b.columns, "shapes must fit");
+    if b.rows > 0 && gradient.rows > 0 {
         super::vectors().dispatch(Accumulate { gradient, write, a, b, scratch });
     }
 }
@@ -169,6 +176,9 @@ pub fn scratch(rows: usize) -> usize {
 const OFTEN: usize = 24;
 /// So few rows of a right-hand side stay in the nearest cache, four vectors of each.
 const SHORT: usize = 64;
+
+/// Results of more numbers are not at hand when they are written.
+const DISTANT: usize = 1 << 15;
 
 struct Accumulate<'a> {
     gradient: RowsMut<'a>,
@@ -194,6 +204,7 @@ impl WithSimd for Accumulate<'_> {
         let worth = b.columns >= FAR && gradient.rows.min(b.rows) >= OFTEN;
         let stands = !worth && last <= b.data.len();
         let band = if stands { b.columns.max(1) } else { BAND };
+        let distant = gradient.data.len() > DISTANT;
         // Long rows are gone along, not down: some of them at a time, whose pages are at hand.
         let long = !worth && b.columns >= FAR && write == Write::Replace;
         let deep = if long { SHORT } else { b.rows };
@@ -223,17 +234,18 @@ impl WithSimd for Accumulate<'_> {
                         };
                         let right = Right { data, step, next: &[] };
                         let data = &mut gradient.data[row * gradient.stride + first + offset..];
-                        let result = Result { data, rows, stride: gradient.stride, columns };
+                        let result = Result { data, rows, stride: gradient.stride, columns, distant };
+                        let term = &Term { inner, left, right };
                         match (vectors, write) {
-                            (4, _) if top > 0 => strip::<S, 4, RESUME>(simd, inner, left, right, result),
-                            (2, _) if top > 0 => strip::<S, 2, RESUME>(simd, inner, left, right, result),
-                            (_, _) if top > 0 => strip::<S, 1, RESUME>(simd, inner, left, right, result),
-                            (4, Write::Add) => strip::<S, 4, ADD>(simd, inner, left, right, result),
-                            (4, Write::Replace) => strip::<S, 4, GATHER>(simd, inner, left, right, result),
-                            (2, Write::Add) => strip::<S, 2, ADD>(simd, inner, left, right, result),
-                            (2, Write::Replace) => strip::<S, 2, GATHER>(simd, inner, left, right, result),
-                            (_, Write::Add) => strip::<S, 1, ADD>(simd, inner, left, right, result),
-                            (_, Write::Replace) => strip::<S, 1, GATHER>(simd, inner, left, right, result),
+                            (4, _) if top > 0 => strip::<S, 4, RESUME>(simd, term, result),
+                            (2, _) if top > 0 => strip::<S, 2, RESUME>(simd, term, result),
+                            (_, _) if top > 0 => strip::<S, 1, RESUME>(simd, term, result),
+                            (4, Write::Add) => strip::<S, 4, ADD>(simd, term, result),
+                            (4, Write::Replace) => strip::<S, 4, GATHER>(simd, term, result),
+                            (2, Write::Add) => strip::<S, 2, ADD>(simd, term, result),
+                            (2, Write::Replace) => strip::<S, 2, GATHER>(simd, term, result),
+                            (_, Write::Add) => strip::<S, 1, ADD>(simd, term, result),
+                            (_, Write::Replace) => strip::<S, 1, GATHER>(simd, term, result),
                         }
                         offset += columns;
                     }

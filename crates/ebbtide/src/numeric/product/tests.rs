@@ -1,6 +1,6 @@
 use super::*;
 use crate::numeric::aligned::row_stride;
-use crate::numeric::widths::all_vectors;
+use crate::numeric::widths::{all_vectors, with_vectors};
 
 fn numbers(count: usize, pace: f32) -> Vec<f32> {
     (0..count).map(|i| (i as f32 * pace).sin()).collect()
@@ -86,18 +86,47 @@ fn gradients_are_chains_added_to_what_there_was() {
         let (spread_a, spread_b) = (spread(&a, i, i + 3), spread(&b, o, o + 5));
         let right = Rows::new(&spread_b, r, o, o + 5);
         let mut room = vec![f32::NAN; scratch(r)];
-        let mut blocks = Blocks::new(r, i);
-        blocks.pack(Rows::new(&spread_a, r, i, i + 3));
-        for left in [Columns::Rows(Rows::new(&spread_a, r, i, i + 3)), Columns::Blocks(&blocks, 0, r)] {
-            let mut gradient = vec![1.5; i * o];
-            accumulate(RowsMut::new(&mut gradient, i, o, o), Write::Add, left, right, &mut room);
-            let mut fresh = vec![f32::NAN; i * o];
-            accumulate(RowsMut::new(&mut fresh, i, o, o), Write::Replace, left, right, &mut room);
-            for x in 0..i {
-                for y in 0..o {
-                    let expected = chain(r, |row| a[row * i + x], |row| b[row * o + y]);
-                    assert_eq!(gradient[x * o + y], 1.5 + expected, "{i} × {r} × {o}");
-                    assert_eq!(fresh[x * o + y], expected, "{i} × {r} × {o}");
+        let left = Rows::new(&spread_a, r, i, i + 3);
+        let mut gradient = vec![1.5; i * o];
+        accumulate(RowsMut::new(&mut gradient, i, o, o), Write::Add, left, right, &mut room);
+        let mut fresh = vec![f32::NAN; i * o];
+        accumulate(RowsMut::new(&mut fresh, i, o, o), Write::Replace, left, right, &mut room);
+        for x in 0..i {
+            for y in 0..o {
+                let expected = chain(r, |row| a[row * i + x], |row| b[row * o + y]);
+                assert_eq!(gradient[x * o + y], 1.5 + expected, "{i} × {r} × {o}");
+                assert_eq!(fresh[x * o + y], expected, "{i} × {r} × {o}");
+            }
+        }
+    }
+}
+
+/// A band of a gradient, from two pairs that stand somewhere among other rows: one chain over all their rows, the ones of a bias among them.
+#[test]
+fn bands_are_chains_over_all_pairs() {
+    for (i, r, o) in shapes() {
+        let (a, b) = (numbers(r * i, 0.37), numbers(r * o, 0.71));
+        let (spread_a, spread_b) = (spread(&a, i, i + 3), spread(&b, o, o + 5));
+        let (mut below, mut above) = (Below::new(r, i + 1), Above::new(r + 7, o));
+        below.pack(0, Rows::new(&spread_a, r, i, i + 3));
+        below.set_ones(i, r);
+        // Upper rows last, as they come back in time.
+        let cut = r / 3;
+        above.pack(7 + cut, Rows::new(&spread_b[cut * (o + 5)..], r - cut, o, o + 5));
+        above.pack(7, Rows::new(&spread_b, cut, o, o + 5));
+        let pair = |first: usize, rows| Pair { below: (&below, first), above: (&above, 7 + first), rows };
+        let pairs = [pair(0, cut), pair(cut, 0), pair(cut, r - cut)];
+        let with_ones = |row: usize, x: usize| if x < i { a[row * i + x] } else { 1.0 };
+        for first in (0..=i).step_by(2 * BLOCK) {
+            let rows = (i + 1 - first).min(2 * BLOCK);
+            for (write, before) in [(Write::Replace, f32::NAN), (Write::Add, 1.5)] {
+                let mut gradient = vec![before; rows * o];
+                gather(RowsMut::new(&mut gradient, rows, o, o), first, write, pairs.into_iter());
+                for (place, value) in gradient.into_iter().enumerate() {
+                    let (x, y) = (first + place / o, place % o);
+                    let start = if write == Write::Add { before } else { 0.0 };
+                    let term = |sum, row: usize| with_ones(row, x).mul_add(b[row * o + y], sum);
+                    assert_eq!(value, (0..r).fold(start, term), "{i} × {r} × {o}");
                 }
             }
         }
@@ -105,21 +134,12 @@ fn gradients_are_chains_added_to_what_there_was() {
 }
 
 #[test]
-fn some_rows_of_a_rearranged_matrix_are_those_rows() {
-    let (rows, columns, outputs) = if cfg!(miri) { (20, 14, 18) } else { (20, 130, 600) };
-    let (a, b) = (numbers(rows * columns, 0.37), numbers(rows * outputs, 0.71));
-    let mut blocks = Blocks::new(rows + 7, columns);
-    blocks.pack(Rows::new(&a, rows, columns, columns));
-    let (first, count) = (3, 14);
-    let right = Rows::new(&b[first * outputs..], count, outputs, outputs);
-    let mut room = vec![0.0; scratch(count)];
-    let mut gradients = [vec![0.0; columns * outputs], vec![0.0; columns * outputs]];
-    let left = Rows::new(&a[first * columns..], count, columns, columns);
-    let lefts = [Columns::Rows(left), Columns::Blocks(&blocks, first, count)];
-    for (gradient, left) in gradients.iter_mut().zip(lefts) {
-        accumulate(RowsMut::new(gradient, columns, outputs, outputs), Write::Add, left, right, &mut room);
-    }
-    assert_eq!(gradients[0], gradients[1]);
+fn nothing_to_gather_is_zero_or_what_there_was() {
+    let (mut gradient, before) = (vec![2.0; 12], vec![2.0; 12]);
+    gather(RowsMut::new(&mut gradient, 3, 4, 4), 0, Write::Add, [].into_iter());
+    assert_eq!(gradient, before);
+    gather(RowsMut::new(&mut gradient, 3, 3, 4), 0, Write::Replace, [].into_iter());
+    assert_eq!(gradient[..8], [0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 2.0]);
 }
 
 #[test]
@@ -164,7 +184,7 @@ fn every_instruction_set_agrees((m, k, n): (usize, usize, usize)) {
         simd(Accumulate {
             gradient: RowsMut::new(&mut gradient, k, n, n),
             write: Write::Add,
-            a: Columns::Rows(Rows::new(&a, m, k, k)),
+            a: Rows::new(&a, m, k, k).into(),
             b: Rows::new(&b, m, n, n),
             scratch: &mut scratch,
         });
@@ -174,7 +194,19 @@ fn every_instruction_set_agrees((m, k, n): (usize, usize, usize)) {
         product(&|work| work.with_simd(pulp::Scalar::new())),
         gradient(&|work| work.with_simd(pulp::Scalar::new())),
     );
+    let (mut below, mut above) = (Below::new(m, k), Above::new(m, n));
+    below.pack(0, Rows::new(&a, m, k, k));
+    above.pack(0, Rows::new(&b, m, n, n));
+    let gathered = || {
+        let mut gradient = vec![0.0; k * n];
+        let pair = |first, rows| Pair { below: (&below, first), above: (&above, first), rows };
+        let pairs = [pair(0, m / 2), pair(m / 2, m - m / 2)].into_iter();
+        gather(RowsMut::new(&mut gradient, k, n, n), 0, Write::Replace, pairs);
+        gradient
+    };
+    let at_once = gathered();
     for (width, vectors) in all_vectors() {
+        assert!(with_vectors(vectors, gathered) == at_once, "{width}");
         let same =
             (product(&|work| vectors.dispatch(work)), gradient(&|work| vectors.dispatch(work))) == scalar;
         assert!(same, "{width}");

@@ -5,7 +5,7 @@ mod reverse_kl;
 
 use std::ops::Range;
 
-use crate::network::{Direction, Layout, Process, Sink};
+use crate::network::{Direction, Layout, Process, Sink, gathers_at_once};
 use crate::numeric::aligned::LINE;
 use crate::numeric::{Vectorised, dispatch};
 use crate::objective::{DestructionObjective, OffPolicy};
@@ -189,16 +189,10 @@ impl Differentiator {
     }
 
     /// Adds up what the lanes gathered, in a fixed order, and takes it through the prelude.
-    fn complete(&mut self, parameters: &[f32], used: usize, generation: bool, destruction: bool) {
+    fn complete(&mut self, parameters: &[f32], used: Used, wanted: &[Process]) {
         let (threads, layout) = (self.lanes.threads().clone(), &self.model.layout);
-        let wanted: &[Process] = match (generation, destruction) {
-            (true, true) => &[Process::Generation, Process::Destruction],
-            (true, false) => &[Process::Generation],
-            (false, true) => &[Process::Destruction],
-            (false, false) => &[],
-        };
         // Each half by itself first. With two threads, a half is what one of them has gathered, and then only the sums change hands.
-        let (first, second) = self.lanes.all()[..used].split_at_mut(used / 2);
+        let (first, second) = self.lanes.all()[..used.first].split_at_mut(used.first / 2);
         let halves = [&mut *first, &mut *second].into_iter().filter_map(|half| half.split_first_mut());
         let sums = halves.flat_map(|(sum, others)| sum.sums(others, wanted));
         match are_few(layout.parameters()) {
@@ -222,6 +216,10 @@ impl Differentiator {
         threads.share(passes * layout.parameters(), sinks, |((process, sink), descent)| {
             live.backward(model, parameters, process, origin, sink, descent);
         });
+        for &process in wanted {
+            let origin = (process == Process::Generation).then(|| self.descents[0].trace()).flatten();
+            self.lanes.gather(&self.model, process, used.last, origin);
+        }
     }
 
     /// Makes the live network ready, and the lagging one if it is given.
@@ -247,11 +245,46 @@ impl Differentiator {
     }
 }
 
+/// How many lanes had something to do, at first and at last.
+#[derive(Clone, Copy, Default)]
+struct Used {
+    first: usize,
+    last: usize,
+}
+
+impl Used {
+    /// Before so many lanes go on: gathers what they will write over.
+    fn pass(&mut self, lanes: &mut Lanes, model: &Model, wanted: &[Process], lanes_next: usize) {
+        if self.last > 0 {
+            wanted.iter().for_each(|&process| lanes.gather(model, process, self.last, None));
+        }
+        *self = Self { first: self.first.max(lanes_next), last: lanes_next };
+    }
+}
+
+/// The processes there is a loss of.
+fn wanted(generation: bool, destruction: bool) -> &'static [Process] {
+    match (generation, destruction) {
+        (true, true) => &[Process::Generation, Process::Destruction],
+        (true, false) => &[Process::Generation],
+        (false, true) => &[Process::Destruction],
+        (false, false) => &[],
+    }
+}
+
 impl Lane {
     fn sink(&self, process: Process) -> &Sink {
         match process {
             Process::Generation => &self.generation,
             Process::Destruction => &self.destruction,
+        }
+    }
+
+    /// The same, to be written.
+    pub(crate) fn sink_mut(&mut self, process: Process) -> &mut Sink {
+        match process {
+            Process::Generation => &mut self.generation,
+            Process::Destruction => &mut self.destruction,
         }
     }
 
@@ -261,13 +294,8 @@ impl Lane {
     }
 
     /// Begins to gather the gradients that are wanted.
-    fn begin(&mut self, model: &Model, generation: bool, destruction: bool) {
-        if generation {
-            self.generation.begin(&model.layout, Process::Generation);
-        }
-        if destruction {
-            self.destruction.begin(&model.layout, Process::Destruction);
-        }
+    fn begin(&mut self, model: &Model, wanted: &[Process]) {
+        wanted.iter().for_each(|&process| self.sink_mut(process).begin(&model.layout, process));
     }
 
     /// Ends it.
@@ -323,7 +351,8 @@ impl<'a> Sum<'a> {
     /// The same in pieces.
     fn pieces(self, layout: &Layout) -> impl Iterator<Item = AddLanes<'a>> + use<'a> {
         let Sum { process, sink, lanes } = self;
-        let parts = layout.gathered(process);
+        let parts =
+            if gathers_at_once(layout.shape.width) { [0..0, 0..0, 0..0] } else { layout.gathered(process) };
         let piece = piece(parts.iter().map(Range::len).sum());
         let totals = sink.parameters.get_disjoint_mut(parts.clone()).expect("parts lie apart");
         let places = parts.into_iter().zip(totals).flat_map(move |(part, total)| {

@@ -1,6 +1,6 @@
 //! Losses that do not ask where trajectories came from: second moments and trajectory likelihood.
 
-use super::{Batch, Differentiator, Losses, Objectives, Outcome, Weights};
+use super::{Batch, Differentiator, Losses, Objectives, Outcome, Used, Weights, wanted};
 use crate::network::Direction;
 use crate::objective::{
     DestructionObjective, Logs, OffPolicy, Pull, SecondMoment, TrajectoryLikelihood, weighted_mean,
@@ -27,21 +27,29 @@ impl Differentiator {
             destruction,
             scale,
         };
-        let (share, tile, path) = (self.lanes.share(count), self.lanes.tile(), batch.trajectories.path_len());
+        let (wave, tile, path) = (self.lanes.wave(count), self.lanes.tile(), batch.trajectories.path_len());
+        let share = self.lanes.share(wave.min(count));
+        let wanted = wanted(generation.is_some(), destruction.is_some());
         self.outcomes.clear();
         self.outcomes.resize(count, Outcome::default());
-        let states = batch.trajectories.states().chunks(share * path);
-        let chunks = self.outcomes.chunks_mut(share).zip(states).enumerate();
-        self.lanes.run(chunks, |desk, lane, (index, (outcomes, states))| {
-            lane.begin(lesson.model, generation.is_some(), destruction.is_some());
-            let tiles = outcomes.chunks_mut(tile).zip(states.chunks(tile * path)).enumerate();
-            for (place, (outcomes, states)) in tiles {
-                desk.tile.load(lesson.model, states);
-                lesson.teach(desk, lane, index * share + place * tile, outcomes);
-            }
-            lane.end(lesson.model);
-        });
-        self.complete(weights.live, count.div_ceil(share), generation.is_some(), destruction.is_some());
+        let mut used = Used::default();
+        let waves = self.outcomes.chunks_mut(wave).zip(batch.trajectories.states().chunks(wave * path));
+        for (first, (outcomes, states)) in (0..).step_by(wave).zip(waves) {
+            used.pass(&mut self.lanes, &self.model, wanted, outcomes.len().div_ceil(share));
+            let chunks = outcomes.chunks_mut(share).zip(states.chunks(share * path)).enumerate();
+            self.lanes.run(chunks, |desk, lane, (index, (outcomes, states))| {
+                if first == 0 {
+                    lane.begin(lesson.model, wanted);
+                }
+                let tiles = outcomes.chunks_mut(tile).zip(states.chunks(tile * path)).enumerate();
+                for (place, (outcomes, states)) in tiles {
+                    desk.tile.load(lesson.model, states);
+                    lesson.teach(desk, lane, first + index * share + place * tile, outcomes);
+                }
+                lane.end(lesson.model);
+            });
+        }
+        self.complete(weights.live, used, wanted);
         let mean = |pick: fn(&Outcome) -> f64| self.outcomes.iter().map(pick).sum::<f64>() * scale;
         // A trajectory that ends where the density is zero says nothing about log Z. A bound on residuals is none for log Ẑ: by the whole
         // residuals of the first batches it goes far below, so that all trajectories are pulled in at first, and is where it belongs soon.

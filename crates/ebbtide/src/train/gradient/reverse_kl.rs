@@ -1,6 +1,6 @@
 //! Reverse KL: the loss that is differentiated through the simulation.
 
-use super::{Batch, Differentiator, Losses, Outcome, Weights};
+use super::{Batch, Differentiator, Losses, Outcome, Used, Weights, wanted};
 use crate::network::Direction;
 use crate::objective::Logs;
 use crate::trajectory::{Network, Noise, Wanted};
@@ -47,56 +47,73 @@ impl Differentiator {
         self.prepare(weights.live, weights.lagging, Direction::Both);
         let live = Network { parameters: weights.live, prelude: &self.live };
         let other = weights.lagging.map_or(live, |parameters| Network { parameters, prelude: &self.lagging });
-        let (share, tile, path) = (self.lanes.share(count), self.lanes.tile(), batch.trajectories.path_len());
+        let (wave, tile, path) = (self.lanes.wave(count), self.lanes.tile(), batch.trajectories.path_len());
+        let (share, wanted) = (self.lanes.share(wave.min(count)), wanted(true, false));
         self.outcomes.clear();
         self.outcomes.resize(count, Outcome::default());
         let (model, states) = (&self.model, batch.trajectories.states());
         let scale = 1.0 / (count * dim) as f64;
         let weight = scale as f32;
+        let mut used = Used::default();
         let inputs = states
-            .chunks(share * path)
-            .zip(noise.chunks(share * path))
-            .zip(log_density_gradient.chunks(share * dim));
-        let chunks = self.outcomes.chunks_mut(share).zip(inputs).enumerate();
-        self.lanes.run(chunks, |desk, lane, (index, (outcomes, ((states, noise), gradient)))| {
-            lane.begin(model, true, false);
+            .chunks(wave * path)
+            .zip(noise.chunks(wave * path))
+            .zip(log_density_gradient.chunks(wave * dim));
+        let waves = (0..).step_by(wave).zip(self.outcomes.chunks_mut(wave).zip(inputs));
+        for (start, (outcomes, ((states, noise), gradient))) in waves {
+            used.pass(&mut self.lanes, model, wanted, outcomes.len().div_ceil(share));
             let inputs =
-                states.chunks(tile * path).zip(noise.chunks(tile * path)).zip(gradient.chunks(tile * dim));
-            for (place, (outcomes, ((states, noise), gradient))) in
-                outcomes.chunks_mut(tile).zip(inputs).enumerate()
-            {
-                let (first, n) = (index * share + place * tile, outcomes.len());
-                desk.tile.load(model, noise);
-                std::mem::swap(&mut desk.tile.states, &mut desk.noise);
-                desk.tile.load(model, states);
-                let adjoint = &mut desk.adjoint[..dim * steps * n];
-                adjoint.fill(0.0);
-                for (i, gradient) in gradient.chunks_exact(dim).enumerate() {
-                    for (j, value) in gradient.iter().enumerate() {
-                        adjoint[j * steps * n + (steps - 1) * n + i] = -weight * value;
+                states.chunks(share * path).zip(noise.chunks(share * path)).zip(gradient.chunks(share * dim));
+            let chunks = outcomes.chunks_mut(share).zip(inputs).enumerate();
+            self.lanes.run(chunks, |desk, lane, (index, (outcomes, ((states, noise), gradient)))| {
+                if start == 0 {
+                    lane.begin(model, wanted);
+                }
+                let inputs = states
+                    .chunks(tile * path)
+                    .zip(noise.chunks(tile * path))
+                    .zip(gradient.chunks(tile * dim));
+                for (place, (outcomes, ((states, noise), gradient))) in
+                    outcomes.chunks_mut(tile).zip(inputs).enumerate()
+                {
+                    let (first, n) = (start + index * share + place * tile, outcomes.len());
+                    desk.tile.load(model, noise);
+                    std::mem::swap(&mut desk.tile.states, &mut desk.noise);
+                    desk.tile.load(model, states);
+                    let adjoint = &mut desk.adjoint[..dim * steps * n];
+                    adjoint.fill(0.0);
+                    for (i, gradient) in gradient.chunks_exact(dim).enumerate() {
+                        for (j, value) in gradient.iter().enumerate() {
+                            adjoint[j * steps * n + (steps - 1) * n + i] = -weight * value;
+                        }
+                    }
+                    if model.destruction.is_learned() {
+                        desk.tile.forward(
+                            model,
+                            other,
+                            Wanted { generation: false, destruction: true },
+                            true,
+                        );
+                    }
+                    desk.tile.log_destruction(model, &mut desk.logs.destruction[..n]);
+                    desk.tile.destruction_state_gradient(model, other.prelude, -weight, adjoint);
+                    desk.tile.forward(model, live, Wanted { generation: true, destruction: false }, true);
+                    desk.tile.log_generation(model, live, &mut desk.logs.generation[..n]);
+                    let sink = &mut lane.generation;
+                    desk.tile.descend_simulation(model, live, &desk.noise, weight, adjoint, sink);
+                    for (i, outcome) in outcomes.iter_mut().enumerate() {
+                        let logs = Logs {
+                            generation: desk.logs.generation[i],
+                            destruction: desk.logs.destruction[i],
+                            density: batch.log_density[first + i],
+                        };
+                        outcome.generation_loss = logs.ratio();
                     }
                 }
-                if model.destruction.is_learned() {
-                    desk.tile.forward(model, other, Wanted { generation: false, destruction: true }, true);
-                }
-                desk.tile.log_destruction(model, &mut desk.logs.destruction[..n]);
-                desk.tile.destruction_state_gradient(model, other.prelude, -weight, adjoint);
-                desk.tile.forward(model, live, Wanted { generation: true, destruction: false }, true);
-                desk.tile.log_generation(model, live, &mut desk.logs.generation[..n]);
-                let sink = &mut lane.generation;
-                desk.tile.descend_simulation(model, live, &desk.noise, weight, adjoint, sink);
-                for (i, outcome) in outcomes.iter_mut().enumerate() {
-                    let logs = Logs {
-                        generation: desk.logs.generation[i],
-                        destruction: desk.logs.destruction[i],
-                        density: batch.log_density[first + i],
-                    };
-                    outcome.generation_loss = logs.ratio();
-                }
-            }
-            lane.end(model);
-        });
-        self.complete(weights.live, count.div_ceil(share), true, false);
+                lane.end(model);
+            });
+        }
+        self.complete(weights.live, used, wanted);
         let sum: f64 = self.outcomes.iter().map(|outcome| outcome.generation_loss).sum();
         Losses { generation: Some(sum * scale), ..Losses::default() }
     }

@@ -41,11 +41,13 @@ impl Tile {
         let (outputs, [_, raw_gradient]) = (head.dense.weight.outputs, &mut self.scratch.raw);
         transpose(&self.destruction_raw[..outputs * rows], rows, rows, raw_gradient, outputs);
         let packed = prelude.packed().head(Process::Destruction);
-        let mut parts = [Part { head, packed, rows: 0..rows, raw_gradient, sink: None }];
+        let mut parts =
+            [Part { process: Process::Destruction, head, packed, rows: 0..rows, raw_gradient, sink: None }];
         let (packed, activations) = (prelude.packed().trunk(head.trunk), &self.activations[head.trunk]);
         let through = &mut self.scratch.rows[..dim * rows];
         // Without a sink, the states of the forward pass are not looked at.
-        backward(trunk, packed, blocks, &[], activations, &mut parts, &mut self.descent, Some(through));
+        let descent = &mut self.descents[0];
+        backward(trunk, packed, blocks, &[], activations, &mut parts, descent, Some(through));
         model.view.pull_back(Self::inputs(&self.inputs, blocks, dim), through);
         for j in 0..dim {
             let column = &mut gradient[j * steps * n + n..][..rows];
@@ -73,6 +75,10 @@ impl Tile {
         let (learned, head) = (Self::learns_variance(model), model.layout.generation);
         let wanted = Wanted { generation: true, destruction: false };
         let blocks = Self::blocks(model, wanted, n);
+        if blocks.rows() > 0 {
+            let states = Self::inputs(&self.inputs, blocks, dim);
+            self.descents[head.trunk].begin(states, &self.activations[head.trunk], blocks.rows());
+        }
         let mut pulled = std::mem::take(&mut self.scratch.pulled);
         let pulled_now = &mut pulled[..head.dense.weight.outputs * n];
         for i in (0..steps).rev() {
@@ -107,11 +113,12 @@ impl Tile {
             transpose(pulled_now, n, n, raw_gradient, head.dense.weight.outputs);
             let packed = network.prelude.packed().head(Process::Generation);
             let seen = &states[rows.start * dim..rows.end * dim];
-            let mut parts = [Part { head, packed, rows, raw_gradient, sink: Some(sink) }];
+            let mut parts =
+                [Part { process: Process::Generation, head, packed, rows, raw_gradient, sink: Some(sink) }];
             let trunk = &model.layout.trunks[head.trunk];
             let (packed, activations) =
                 (network.prelude.packed().trunk(head.trunk), &self.activations[head.trunk]);
-            let (descent, through) = (&mut self.descent, &mut self.scratch.rows[..dim * n]);
+            let (descent, through) = (&mut self.descents[head.trunk], &mut self.scratch.rows[..dim * n]);
             backward(trunk, packed, blocks, states, activations, &mut parts, descent, Some(through));
             model.view.pull_back(seen, through);
             for j in 0..dim {

@@ -143,7 +143,7 @@ impl Tile {
     }
 
     /// Carries the heads' gradients down to the parameters, each process's into its own sink. To be called
-    /// after a forward pass with slopes that wanted at least these heads.
+    /// after a forward pass with slopes that wanted at least these heads. What is gathered at once is left behind.
     pub fn descend(
         &mut self,
         model: &Model,
@@ -151,7 +151,7 @@ impl Tile {
         generation: Option<&mut Sink>,
         destruction: Option<&mut Sink>,
     ) {
-        let each = self.count;
+        let (each, last) = (self.count, self.descents.len() - 1);
         let [generation_rows, destruction_rows] = &mut self.scratch.raw;
         let mut losses = [
             (Process::Generation, generation, &self.generation_raw, generation_rows),
@@ -169,12 +169,14 @@ impl Tile {
                 let (count, outputs) = (rows.len(), head.dense.weight.outputs);
                 transpose(&columns[..outputs * count], count, count, raw_gradient, outputs);
                 let packed = prelude.packed().head(*process);
-                Some(Part { head, packed, rows, raw_gradient, sink: Some(sink) })
+                Some(Part { process: *process, head, packed, rows, raw_gradient, sink: Some(sink) })
             });
-            let (activations, descent) = (&self.activations[index], &mut self.descent);
+            let activations = &self.activations[index];
+            let descent = &mut self.descents[index.min(last)];
+            let (packed, states) =
+                (prelude.packed().trunk(index), Self::inputs(&self.inputs, blocks, model.dim()));
+            descent.begin(states, activations, blocks.rows());
             let mut down = |parts: &mut [Part]| {
-                let (packed, states) =
-                    (prelude.packed().trunk(index), Self::inputs(&self.inputs, blocks, model.dim()));
                 backward(trunk, packed, blocks, states, activations, parts, descent, None);
             };
             match (parts.next(), parts.next()) {

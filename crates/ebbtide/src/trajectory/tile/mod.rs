@@ -7,8 +7,8 @@ use std::ops::Range;
 
 use super::{Model, Network};
 use crate::network::{
-    Activations, Descent, Glance, Process, Question, RowBlocks, States, forward, head_forward, head_scratch,
-    heads_forward,
+    Activations, Descent, Glance, Process, Question, RowBlocks, States, Trace, forward, gathers_at_once,
+    head_forward, head_scratch, heads_forward,
 };
 use crate::numeric::aligned::{Aligned, LINE};
 use crate::numeric::product::transpose;
@@ -91,7 +91,8 @@ pub struct Tile {
     activations: Vec<Activations>,
     /// For passes that no way back follows, unless the network is too wide.
     glance: Option<Glance>,
-    descent: Descent,
+    /// One, or one for each trunk that leaves a trace.
+    descents: Vec<Descent>,
     scratch: Scratch,
     walk: Walk,
 }
@@ -158,11 +159,7 @@ impl Tile {
                 .map(|_| Activations::new(shape.width, shape.depth, rows))
                 .collect(),
             glance: Glance::new(shape.dim, shape.width),
-            descent: Descent::new(
-                shape.width,
-                shape.generation_outputs.max(shape.destruction_outputs),
-                2 * rows,
-            ),
+            descents: (0..Self::descents(model)).map(|_| Descent::new(&shape, rows)).collect(),
             scratch: Scratch {
                 zeros: vec![0.0; rows],
                 drift: vec![0.0; rows],
@@ -179,6 +176,15 @@ impl Tile {
             },
             walk: Walk { states: vec![0.0; shape.dim * capacity], noise: vec![0.0; capacity] },
         }
+    }
+
+    fn descents(model: &Model) -> usize {
+        if gathers_at_once(model.layout.shape.width) { model.layout.trunks.len() } else { 1 }
+    }
+
+    /// What the last way down left behind of a process.
+    pub(crate) fn trace(&self, model: &Model, process: Process) -> Option<&Trace> {
+        self.descents.get(model.layout.head(process)?.trunk)?.trace()
     }
 
     /// The most trajectories that fit when only one time is looked at.
