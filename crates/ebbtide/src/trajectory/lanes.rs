@@ -6,6 +6,7 @@ use super::{Model, Threads, Tile};
 use crate::network::{Band, Process, Sink, Trace, gathers_at_once};
 
 /// What one lane has gathered.
+#[repr(align(128))]
 pub(crate) struct Lane {
     /// Gradient of the generation loss.
     pub(crate) generation: Sink,
@@ -14,6 +15,7 @@ pub(crate) struct Lane {
 }
 
 /// Where a thread works, for one lane after the other: what it needs there stays in its cache.
+#[repr(align(128))]
 pub(crate) struct Desk {
     /// Workspace.
     pub(crate) tile: Tile,

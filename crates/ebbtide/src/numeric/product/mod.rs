@@ -25,6 +25,7 @@
 
 mod columns;
 mod panels;
+mod past;
 mod prefetch;
 mod strip;
 #[cfg(test)]
@@ -38,6 +39,7 @@ use self::panels::PANEL;
 pub use self::panels::Panels;
 use self::strip::{ADD, BLOCK, FETCH, GATHER, Left, REPLACE, RESUME, Result, Right, Term, strip};
 pub(crate) use self::transpose::transpose;
+use self::transpose::transpose_past;
 use super::aligned::LINE;
 
 /// A matrix by rows, `stride` apart.

@@ -14,8 +14,29 @@ pub(crate) fn transpose(
     transposed: &mut [f32],
     transposed_stride: usize,
 ) {
+    turn_over::<false>(matrix, stride, columns, transposed, transposed_stride);
+}
+
+/// The same for a transpose that is too large for the caches.
+pub(super) fn transpose_past(
+    matrix: &[f32],
+    stride: usize,
+    columns: usize,
+    transposed: &mut [f32],
+    transposed_stride: usize,
+) {
+    turn_over::<true>(matrix, stride, columns, transposed, transposed_stride);
+}
+
+fn turn_over<const PAST: bool>(
+    matrix: &[f32],
+    stride: usize,
+    columns: usize,
+    transposed: &mut [f32],
+    transposed_stride: usize,
+) {
     let rows = matrix.len().div_ceil(stride);
-    let whole = squares(matrix, stride, [rows, columns], transposed, transposed_stride);
+    let whole = squares::<PAST>(matrix, stride, [rows, columns], transposed, transposed_stride);
     for first in (0..columns).step_by(LINE) {
         // Above whole rows, squares have been there already.
         let above = if first < whole[1] { whole[0] } else { 0 };
@@ -30,7 +51,7 @@ pub(crate) fn transpose(
 
 /// Turns squares of 16 × 16 numbers in registers, on 512-bit vectors, and tells how many rows and columns of the matrix they are.
 #[cfg(target_arch = "x86_64")]
-fn squares(
+fn squares<const PAST: bool>(
     matrix: &[f32],
     stride: usize,
     shape: [usize; 2],
@@ -40,7 +61,14 @@ fn squares(
     let whole = shape.map(|length| length - length % LINE);
     match vectors() {
         pulp::Arch::V4(simd) if !whole.contains(&0) => {
-            simd.vectorize(wide::Squares { simd, matrix, stride, whole, transposed, transposed_stride });
+            simd.vectorize(wide::Squares::<PAST> {
+                simd,
+                matrix,
+                stride,
+                whole,
+                transposed,
+                transposed_stride,
+            });
             whole
         }
         _ => [0, 0],
@@ -48,7 +76,7 @@ fn squares(
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn squares(_: &[f32], _: usize, _: [usize; 2], _: &mut [f32], _: usize) -> [usize; 2] {
+fn squares<const PAST: bool>(_: &[f32], _: usize, _: [usize; 2], _: &mut [f32], _: usize) -> [usize; 2] {
     [0, 0]
 }
 
@@ -61,12 +89,13 @@ mod wide {
 
     use crate::numeric::Vectorised;
     use crate::numeric::aligned::LINE;
+    use crate::numeric::product::past::Past;
     use crate::numeric::product::prefetch::prefetch;
 
     /// Columns that are asked for before it is their turn.
     const AHEAD: usize = 8 * LINE;
 
-    pub(super) struct Squares<'a> {
+    pub(super) struct Squares<'a, const PAST: bool> {
         pub(super) simd: V4,
         pub(super) matrix: &'a [f32],
         pub(super) stride: usize,
@@ -76,12 +105,13 @@ mod wide {
         pub(super) transposed_stride: usize,
     }
 
-    impl Vectorised for Squares<'_> {
+    impl<const PAST: bool> Vectorised for Squares<'_, PAST> {
         type Output = ();
 
         #[inline(always)]
         fn call(self) {
             let [rows, columns] = self.whole;
+            let past = PAST.then(Past::new);
             for column in (0..columns).step_by(LINE) {
                 for row in (0..rows).step_by(LINE) {
                     let mut square = [cast([0.0_f32; LINE]); LINE];
@@ -93,7 +123,11 @@ mod wide {
                     }
                     for (i, vector) in turn(self.simd, square).iter().enumerate() {
                         let place = &mut self.transposed[(column + i) * self.transposed_stride + row..];
-                        place[..LINE].copy_from_slice(&cast::<_, [f32; LINE]>(*vector));
+                        let place = place.first_chunk_mut().expect("and inside its transpose");
+                        match &past {
+                            Some(past) => past.write(place, &cast(*vector)),
+                            None => *place = cast(*vector),
+                        }
                     }
                 }
             }
@@ -147,9 +181,12 @@ mod tests {
             let matrix: Vec<f32> = (0..(rows - 1) * stride + columns).map(|i| i as f32).collect();
             for (width, vectors) in all_vectors() {
                 let mut transposed = vec![-1.0; columns * transposed_stride];
+                let mut past = transposed.clone();
                 with_vectors(vectors, || {
-                    transpose(&matrix, stride, columns, &mut transposed, transposed_stride)
+                    transpose(&matrix, stride, columns, &mut transposed, transposed_stride);
+                    transpose_past(&matrix, stride, columns, &mut past, transposed_stride);
                 });
+                assert_eq!(past, transposed);
                 for (place, &value) in transposed.iter().enumerate() {
                     let (column, row) = (place / transposed_stride, place % transposed_stride);
                     let expected = if row < rows { matrix[row * stride + column] } else { -1.0 };
