@@ -244,16 +244,20 @@ impl Block {
                 }
             }
         } else {
-            // A copy, so that the sums themselves are never indexed at run time: otherwise they leave their registers for memory, and then
-            // leave that for the result, a twenty-fifth of a product of width 64.
-            let sums = sums;
-            for (m, sums) in sums.iter().enumerate() {
-                // SAFETY: row m of the result, and no more of it than there is.
-                let place =
-                    unsafe { std::slice::from_raw_parts_mut(self.c.add(m * self.c_row), self.columns) };
-                let sums: &[f32] = pulp::bytemuck::cast_slice(sums);
-                for (place, sum) in place.iter_mut().zip(sums) {
-                    *place = if MODE == ADD { *place + sum } else { *sum };
+            // Vector by vector: sums that are indexed at run time leave their registers for memory, whole or not, and from there go to the
+            // result, a twenty-fifth of a product of width 64.
+            for m in 0..M {
+                for v in 0..V {
+                    let columns = self.columns.saturating_sub(v * lanes).min(lanes);
+                    // SAFETY: row m of the result, and no more of it than there is.
+                    let place = unsafe {
+                        let start = self.c.wrapping_add(m * self.c_row + v * lanes);
+                        std::slice::from_raw_parts_mut(start, columns)
+                    };
+                    let sum = sums[m][v];
+                    let sum =
+                        if MODE == ADD { simd.add_f32s(simd.partial_load_f32s(place), sum) } else { sum };
+                    simd.partial_store_f32s(place, sum);
                 }
             }
         }
