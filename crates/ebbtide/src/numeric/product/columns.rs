@@ -59,6 +59,24 @@ impl<const WIDTH: usize> Blocks<WIDTH> {
 }
 
 /// The matrix whose columns are multiplied.
+///
+/// ```
+/// use ebbtide::numeric::product::{Below, Columns, FAR, Rows, RowsMut, Write, accumulate, scratch};
+///
+/// let (rows, columns) = (2, FAR);
+/// let matrix: Vec<f32> = (0..rows * columns).map(|i| i as f32).collect();
+/// let matrix = Rows::new(&matrix, rows, columns, columns);
+/// let mut below = Below::new(rows, columns);
+/// below.pack(0, matrix);
+/// // Once as it stands and once, taken away again, rearranged.
+/// let (mut sums, mut space) = (vec![0.0; columns], vec![0.0; scratch(rows)]);
+/// for (left, sign) in [(Columns::Rows(matrix), 1.0), (Columns::Blocks(&below, 0, rows), -1.0)] {
+///     let right = [sign; 2];
+///     let place = RowsMut::new(&mut sums, columns, 1, 1);
+///     accumulate(place, Write::Add, left, Rows::new(&right, rows, 1, 1), &mut space);
+///     assert_eq!(sums[3], if sign > 0.0 { 3.0 + (FAR + 3) as f32 } else { 0.0 });
+/// }
+/// ```
 #[derive(Clone, Copy)]
 pub enum Columns<'a> {
     /// As it stands.
@@ -151,7 +169,7 @@ const MOST: usize = 16;
 /// `first` on, a multiple of 12.
 ///
 /// ```
-/// use ebbtide::numeric::product::{Above, Below, Pair, Rows, RowsMut, Write, gather};
+/// use ebbtide::numeric::product::{Above, BANDS, Below, Pair, Rows, RowsMut, Write, gather};
 ///
 /// // Two rows of one input and a 1, which is what a bias is multiplied with; and the gradient of one output.
 /// let (mut below, mut above) = (Below::new(2, 1 + 1), Above::new(2, 1));
@@ -160,7 +178,10 @@ const MOST: usize = 16;
 /// above.pack(0, Rows::new(&[10.0, 100.0], 2, 1, 1));
 /// let pair = Pair { below: (&below, 0), above: (&above, 0), rows: 2 };
 /// let mut gradient = [0.0; 2];
-/// gather(RowsMut::new(&mut gradient, 2, 1, 1), 0, Write::Replace, [pair].into_iter());
+/// // A band at a time, of which there is one here; any thread may take any of them.
+/// for (band, place) in gradient.chunks_mut(BANDS).enumerate() {
+///     gather(RowsMut::new(place, place.len(), 1, 1), band * BANDS, Write::Replace, [pair].into_iter());
+/// }
 /// assert_eq!(gradient, [320.0, 110.0]);
 /// // Rows that come later go on from there.
 /// let second = Pair { below: (&below, 1), above: (&above, 1), rows: 1 };
