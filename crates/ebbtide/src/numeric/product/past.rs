@@ -1,14 +1,16 @@
 //! Writing past the caches: what is too large to stay there is not fetched only to be written over.
 
+use std::marker::PhantomData;
+
 use crate::numeric::aligned::LINE;
 
 /// Where lines go that are written past the caches, where that is possible. They are all in their place when this is dropped: only then may another
-/// thread look at them.
-pub(super) struct Past(());
+/// thread look at them. It stays with the thread that writes, whose fence it is.
+pub(super) struct Past(PhantomData<*const ()>);
 
 impl Past {
     pub(super) fn new() -> Self {
-        Self(())
+        Self(PhantomData)
     }
 
     /// Writes a line; past the caches if it is one of theirs.

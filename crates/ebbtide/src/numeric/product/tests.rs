@@ -212,3 +212,30 @@ fn every_instruction_set_agrees((m, k, n): (usize, usize, usize)) {
         assert!(same, "{width}");
     }
 }
+
+/// Weights that are written past the caches end up where others do: some columns after others, and from their transpose, on all vectors.
+#[test]
+fn large_weights_are_arranged_like_small_ones() {
+    let (inner, columns, first) = (403, 401, 130);
+    let weights = numbers(inner * columns, 0.37);
+    let some = |from: usize, to: usize| -> Vec<f32> {
+        weights.chunks_exact(columns).flat_map(|row| row[from..to].to_vec()).collect()
+    };
+    let turned: Vec<f32> = (0..columns * inner).map(|i| weights[i % inner * columns + i / inner]).collect();
+    for (width, vectors) in all_vectors() {
+        let (mut upright, mut turned_back) = (Panels::new(inner, columns), Panels::new(inner, columns));
+        assert!(upright.data.len() > MANY);
+        with_vectors(vectors, || {
+            upright.pack(0, &some(0, first));
+            upright.pack(first, &some(first, columns));
+            turned_back.pack_transposed(&turned);
+        });
+        for (row, column) in (0..inner).flat_map(|row| (0..columns).map(move |column| (row, column))) {
+            let (start, panel_width) = upright.panel(column / PANEL);
+            let place = start + row * panel_width + column % PANEL;
+            let expected = weights[row * columns + column];
+            assert_eq!(upright.data[place], expected, "{width}: row {row}, column {column}");
+            assert_eq!(turned_back.data[place], expected, "{width}, turned: row {row}, column {column}");
+        }
+    }
+}
